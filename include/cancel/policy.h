@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy.h - what the pure core reads and what it answers.
+ *
+ * The core is a function of its inputs: a ledger (one instant of the tracked world, time included)
+ * goes in, a verdict comes out. It calls no clock, takes no lock, allocates nothing after init and
+ * breaks ties by task sequence, so the live controller and the simulator run the same code and a
+ * run can be repeated bit for bit. Nothing here is thread-safe: one pipeline, one caller.
+ *
+ * Shares are parts per million (ppm), gains are millionths (of a second held, of a slot-second a
+ * slot, of a pool turnover), scores are gains weighted by contention, times are nanoseconds of one
+ * monotonic clock chosen by the caller.
+ *
+ * Source of the model: Atropos (SOSP 2025), sections on detection, estimation and policy.
+ */
+#ifndef CANCEL_POLICY_H
+#define CANCEL_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CANCEL_RESOURCES_MAX  64
+#define CANCEL_CLASSES_MAX    16
+#define CANCEL_ENTRIES_MAX    16 /* exact (resource, instance) entries a task keeps */
+#define CANCEL_LOCK_MODES_MAX 8
+#define CANCEL_HISTOGRAM_MAX  1152 /* log-linear, 32 sub-buckets an octave; see core/histogram.h */
+#define CANCEL_CANDIDATES_MAX 16   /* kept for explanation and dominance */
+#define CANCEL_PPM            1000000u
+
+/* ---- The ledger: one instant ------------------------------------------------------------- */
+
+enum cancel_resource_type {
+	CANCEL_LOCK = 1, /* amount = mode; waiters are blocked by incompatible holders */
+	CANCEL_MEMORY,	 /* amount = units; waiters stall on what somebody evicted */
+	CANCEL_QUEUE,	 /* amount = slots; workers, CPU and I/O slots */
+};
+
+/* The default lock modes. A resource with a richer table declares it (`conflicts`). */
+enum cancel_lock_mode {
+	CANCEL_SHARED = 1,
+	CANCEL_EXCLUSIVE = 2,
+};
+
+struct cancel_ledger_resource {
+	enum cancel_resource_type type;
+	uint64_t capacity; /* MEMORY: units; QUEUE: slots of one instance; LOCK: 0 */
+	/* LOCK: bit (j-1) of conflicts[i-1] is set when mode i cannot be held beside mode j. */
+	uint8_t conflicts[CANCEL_LOCK_MODES_MAX];
+	/* Totals of tasks that have ended or left this entry, since start. Cumulative totals of the
+	 * whole resource are these plus the sum over active entries. */
+	uint64_t ended_wait_ns;	    /* of tasks with an SLO only */
+	uint64_t ended_hold_ns;	    /* QUEUE: slot-nanoseconds */
+	uint64_t ended_evicted;	    /* MEMORY: units evicted from others */
+	uint64_t orphan_stall_ns;   /* MEMORY: stalls whose evictor has ended */
+	uint64_t waits, acquires;   /* events since start, of ended tasks; for raw metrics */
+};
+
+struct cancel_ledger_entry {
+	uint8_t resource;	/* index into ledger.resources */
+	uint8_t held_modes;	/* LOCK: bit (mode-1) for each mode held */
+	uint8_t wanted_mode;	/* LOCK: the mode it waits for */
+	uint32_t instance;	/* table 17, queue 3 */
+	uint64_t held;		/* LOCK: nesting count; MEMORY: units; QUEUE: slots; 0 = holds nothing */
+	uint64_t held_since_ns; /* start of the present hold, 0 = none */
+	uint64_t hold_ns;	/* cumulative, present hold included up to now; QUEUE: slot-ns */
+	uint64_t waiting_since_ns; /* start of the present wait, 0 = none */
+	uint64_t wait_ns;	/* cumulative, present wait included up to now */
+	uint64_t evicted;	/* MEMORY: cumulative units this task took from others */
+	uint64_t stall_caused_ns; /* MEMORY: cumulative stalls of others charged to this task */
+};
+
+enum cancel_task_state {
+	CANCEL_RUNNING,
+	CANCEL_BLOCKED, /* in a phase that must not be cancelled */
+	CANCEL_DELIVERING,
+	CANCEL_DELIVERED,
+};
+
+enum cancel_task_flags {
+	CANCEL_CANCELLABLE = 1u << 0,
+	CANCEL_BACKGROUND = 1u << 1,
+	CANCEL_THREAD = 1u << 2, /* opted in to pthread_cancel */
+	CANCEL_RERUNNING = 1u << 3, /* cancelled once already: never again */
+	CANCEL_EXEMPT = 1u << 4, /* excluded by configuration */
+};
+
+struct cancel_ledger_task {
+	uint64_t id;	    /* slot + generation; unique while the process lives */
+	uint64_t sequence;  /* order of creation; breaks ties */
+	uint64_t key;	    /* the host's name for it */
+	uint64_t signature; /* of what it runs, 0 unknown: recognises a returning culprit */
+	uint64_t episode_start_ns; /* 0 = no open episode (think time) */
+	uint64_t slo_ns;	   /* 0 = none: bears no SLO */
+	uint64_t active_ns;	   /* cumulative time in episodes, the open one included */
+	uint64_t progress_done, progress_expected; /* both 0 = unknown */
+	uint64_t rollback_ns; /* the host's guess of what undoing would take, 0 unknown */
+	uint32_t slot;	      /* dense index < task_limit: matches tasks of two ledgers in O(1) */
+	uint32_t first_entry;
+	uint8_t entry_count;
+	uint8_t class_index;
+	uint8_t state; /* enum cancel_task_state */
+	uint8_t flags; /* enum cancel_task_flags */
+};
+
+enum cancel_event_kind {
+	CANCEL_EVENT_DELIVERED = 1, /* the action ran */
+	CANCEL_EVENT_IGNORED,	    /* the task was gone or blocked when the action was due */
+	CANCEL_EVENT_ACKNOWLEDGED,  /* its own thread saw the request */
+	CANCEL_EVENT_RELEASED,	    /* it gave back its last hold on the blamed resources */
+	CANCEL_EVENT_ENDED,	    /* it was freed */
+	CANCEL_EVENT_RERUN,	    /* it started again */
+	CANCEL_EVENT_DROPPED,	    /* it was not run again */
+};
+
+struct cancel_event {
+	enum cancel_event_kind kind;
+	uint64_t task; /* id */
+	uint64_t at_ns;
+	uint64_t wasted_ns; /* ENDED: active time thrown away */
+};
+
+struct cancel_ledger {
+	uint64_t now_ns;
+	const struct cancel_ledger_resource *resources;
+	const struct cancel_ledger_task *tasks;	  /* any order; a slot at most once */
+	const struct cancel_ledger_entry *entries; /* of task t: first_entry .. + entry_count */
+	const struct cancel_event *events;	  /* since the previous ledger, by time */
+	uint32_t resource_count, task_count, entry_count, event_count;
+	/* Cumulative since start, over tasks that bear an SLO: episodes closed, those over their SLO,
+	 * the time they took, and their latencies in log-linear buckets. */
+	uint64_t completed, late, ended_active_ns;
+	const uint64_t *latency; /* CANCEL_HISTOGRAM_MAX counts */
+	uint64_t dropped_events; /* full tables; explains gaps */
+};
+
+/* ---- Configuration ------------------------------------------------------------------------ */
+
+struct cancel_choice;
+/* A policy returns the index of the candidate to cancel, or -1. Pure; see cancel_choice. */
+typedef int (*cancel_policy_fn)(const struct cancel_choice *choice);
+
+struct cancel_policy {
+	const char *name;
+	const char *what; /* one line, for lists */
+	cancel_policy_fn choose;
+};
+
+/* An estimator scales what a task has used so far to what it would still use. */
+struct cancel_estimate_input {
+	uint64_t used_micro; /* gain units so far, see cancel_candidate.gain_micro */
+	uint64_t done, expected;
+	uint64_t since_advance_ns; /* time since done last grew */
+	uint64_t rollback_ns;
+	uint64_t class_median_ns; /* of completed tasks of its class and signature, 0 unknown */
+	uint64_t age_ns;
+};
+struct cancel_estimator {
+	const char *name;
+	const char *what;
+	uint64_t (*gain_micro)(const struct cancel_estimate_input *input);
+};
+
+/* NULL-terminated tables of the built-in ones, and look-up by name (NULL: unknown). */
+extern const struct cancel_policy *const cancel_policies[];
+extern const struct cancel_estimator *const cancel_estimators[];
+const struct cancel_policy *cancel_policy_find(const char *name);
+const struct cancel_estimator *cancel_estimator_find(const char *name);
+
+/* Zero means the default, given in brackets. struct_size must be set. */
+struct cancel_pipeline_config {
+	size_t struct_size;
+	uint32_t task_limit; /* [4096] slots a ledger may name */
+	bool act;	     /* false: monitor; a task is decided once and nothing is delivered */
+	const struct cancel_policy *policy;	  /* [multi-objective] */
+	const struct cancel_estimator *estimator; /* [proportional] */
+	uint32_t window_ms;		/* [50] only a hint: real windows are ledger differences */
+	uint32_t late_share_ppm;	/* [10000] suspect at this late share … */
+	uint32_t late_tasks;		/* [3] … and at least so many late tasks */
+	uint32_t contention_ppm;	/* [200000] a resource counts from here … */
+	uint32_t contention_ratio;	/* [2] … and this many times its healthy median */
+	uint32_t blame_ppm;		/* [20000] over three windows */
+	uint32_t held_back_ppm;		/* [500000] */
+	uint32_t evict_share_ppm;	/* [100000] */
+	uint32_t warm_up_ms;		/* [2000] no verdict before */
+	uint32_t pace_gap_ms;		/* [100] between cancels */
+	uint32_t pace_burst;		/* [5] */
+	uint32_t pace_share_ppm;	/* [100000] refill, share of completions */
+	uint32_t release_wait_ms;	/* [1000] wait for the last target's release */
+	uint32_t quarantine_ms;		/* [0] recognise only; else how long a signature stays marked */
+};
+
+/* ---- The verdict ----------------------------------------------------------------------------- */
+
+enum cancel_overload {
+	CANCEL_HEALTHY,
+	CANCEL_SUSPECT,	  /* late, not confirmed */
+	CANCEL_RESOURCE,  /* a resource explains it */
+	CANCEL_REGULAR,	  /* none does, or nobody is eligible: admission control's business */
+};
+
+enum cancel_cause { /* why a task, or a verdict, was held back */
+	CANCEL_CAUSE_NONE,
+	CANCEL_CAUSE_WARM_UP,
+	CANCEL_CAUSE_NOT_CANCELLABLE,
+	CANCEL_CAUSE_BLOCKED,
+	CANCEL_CAUSE_ALREADY_CANCELLED,
+	CANCEL_CAUSE_EXEMPT,
+	CANCEL_CAUSE_LOW_BLAME,
+	CANCEL_CAUSE_SHORT_HOLD,
+	CANCEL_CAUSE_PACE,
+	CANCEL_CAUSE_AWAIT_RELEASE,
+	CANCEL_CAUSE_NO_CULPRIT,
+	CANCEL_CAUSE_MONITOR,
+	CANCEL_CAUSE_ACTION_STUCK,
+	CANCEL_CAUSE_COUNT,
+};
+const char *cancel_cause_name(enum cancel_cause cause);
+
+struct cancel_candidate {
+	uint64_t task, key, sequence, signature;
+	uint8_t class_index, flags;
+	enum cancel_cause held_back; /* NONE: eligible */
+	bool dominated;
+	uint64_t score_micro;
+	uint64_t gain_micro[CANCEL_RESOURCES_MAX];  /* by resource */
+	uint64_t used_micro[CANCEL_RESOURCES_MAX];  /* before the estimator */
+	uint32_t blame_ppm[CANCEL_RESOURCES_MAX];   /* share of the delay rooted at the resource */
+	uint64_t age_ns, done, expected, remaining_ns; /* remaining: predicted, 0 unknown */
+};
+
+/* What a policy sees: eligible candidates, the non-dominated ones marked. */
+struct cancel_choice {
+	const struct cancel_candidate *candidates;
+	uint32_t candidate_count;
+	uint32_t resource_count;
+	const uint32_t *contention_ppm; /* by resource; 0 for those that do not count */
+};
+
+struct cancel_times { /* of one decision; 0 = not (yet) */
+	uint64_t onset_ns, suspected_ns, decided_ns, delivered_ns, acknowledged_ns, released_ns,
+		recovered_ns;
+};
+
+struct cancel_decision {
+	uint64_t serial; /* from 1 */
+	bool acted;	 /* false in monitor mode */
+	bool escalation; /* second and last attempt on the same task */
+	bool returning;	 /* this signature was cancelled before */
+	const char *policy, *estimator;
+	struct cancel_candidate target, runner_up; /* runner_up.task 0: there was none */
+	uint32_t top_resource;	/* the most contended that counts */
+	uint64_t blamed_mask;	/* resources that count, bit by index */
+	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
+	uint32_t late_share_ppm;
+	uint32_t candidate_count, eligible_count;
+	uint32_t held_back[CANCEL_CAUSE_COUNT]; /* candidates by cause */
+};
+
+/* An outcome is reported when a decision's times change; `final` once it can change no more. */
+struct cancel_outcome {
+	uint64_t serial, task;
+	struct cancel_times times;
+	uint64_t wasted_ns;
+	bool final, excluded; /* excluded: ignored two deliveries */
+};
+
+struct cancel_verdict {
+	uint64_t now_ns;
+	enum cancel_overload overload;
+	enum cancel_cause held_back; /* why a resource overload led to no cancel */
+	bool precise;		     /* per-event stamps wanted */
+	uint32_t late_share_ppm, late_tasks;
+	uint64_t window_ns, completed, late; /* of this window */
+	uint64_t onset_ns;		     /* of the present suspicion, 0 = none */
+	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
+	uint64_t raw_metric[CANCEL_RESOURCES_MAX]; /* LOCK wait/hold ppm; QUEUE wait/execution ppm; MEMORY evictions/s */
+	uint64_t calm_mask; /* resources below half the threshold for a second: reruns may start */
+	bool cancel;	    /* deliver to decision.target */
+	bool decided;	    /* `decision` is new (monitor mode: cancel is false) */
+	struct cancel_decision decision;
+	struct cancel_outcome outcomes[CANCEL_CANDIDATES_MAX];
+	uint32_t outcome_count;
+};
+
+/* ---- The pipeline ------------------------------------------------------------------------- */
+
+struct cancel_pipeline; /* opaque, one block of memory */
+
+/* Bytes one pipeline needs; 0 if the configuration is invalid. */
+size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config);
+/* Prepares `memory` (max_align_t aligned). Returns 0 or a negative error. The last allocation. */
+int cancel_pipeline_init(struct cancel_pipeline *memory, size_t bytes, const struct cancel_pipeline_config *config);
+/* One window: the difference of this ledger and the previous one. O(tasks + entries). */
+void cancel_pipeline_step(struct cancel_pipeline *pipeline, const struct cancel_ledger *ledger, struct cancel_verdict *verdict);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
