@@ -50,26 +50,26 @@ struct cancel_class {
 struct cancel_config { /* zero = default; every field has a CANCEL_… environment override */
 	size_t struct_size;
 	enum cancel_mode mode;
-	uint32_t window_ms;	 /* [50] */
-	uint32_t max_tasks;	 /* [4096] live at once */
-	const char *policy;	 /* [multi-objective] */
-	const char *estimator;	 /* [proportional] */
+	uint32_t window_ms;		    /* [50] */
+	uint32_t max_tasks;		    /* [4096] live at once */
+	const char *policy;		    /* [multi-objective] */
+	const char *estimator;		    /* [proportional] */
 	const struct cancel_class *classes; /* class 0 first; none: one class "default" */
 	uint32_t class_count;
-	uint32_t rerun_max_ms;	 /* [10000] longest wait for a rerun without an SLO deadline */
-	uint32_t action_max_ms;	 /* [1000] an action over this stops new cancels */
-	bool thread_cancel;	 /* pthread_cancel for tasks that opted in */
-	bool no_precise;	 /* never switch to per-event stamps (overhead measurements) */
+	uint32_t rerun_max_ms;	/* [10000] longest wait for a rerun without an SLO deadline */
+	uint32_t action_max_ms; /* [1000] an action over this stops new cancels */
+	bool thread_cancel;	/* pthread_cancel for tasks that opted in */
+	bool no_precise;	/* never switch to per-event stamps (overhead measurements) */
 	bool always_precise;
 	const struct cancel_pipeline_config *pipeline; /* thresholds; NULL = defaults */
-	const char *journal_path; /* NULL: none */
-	void (*log)(void *arg, const char *line); /* NULL: stderr; few lines, each once */
+	const char *journal_path;		       /* NULL: none */
+	void (*log)(void *arg, const char *line);      /* NULL: stderr; few lines, each once */
 	void *log_arg;
 };
 
 struct cancel_resource_options {
 	size_t struct_size;
-	uint64_t capacity; /* MEMORY: units; QUEUE: slots of one instance */
+	uint64_t capacity;			  /* MEMORY: units; QUEUE: slots of one instance */
 	uint8_t conflicts[CANCEL_LOCK_MODES_MAX]; /* LOCK: all zero = shared/exclusive */
 };
 
@@ -94,7 +94,8 @@ struct cancel_task_options { /* zero = default */
 	uint8_t flags; /* CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD */
 	cancel_action action;
 	void *action_arg;
-	uint64_t start_ns; /* 0: now; else cancel_now_ns() of its arrival: the episode opens there */
+	uint64_t
+		start_ns; /* 0: now; else cancel_now_ns() of its arrival: the episode opens there */
 };
 
 enum cancel_unbind { CANCEL_QUEUED = 1, CANCEL_IDLE };
@@ -107,7 +108,8 @@ struct cancel_ticket {
 int cancel_start(const struct cancel_config *config) CANCEL_MUST_CHECK;
 int cancel_stop(void);
 uint64_t cancel_now_ns(void); /* the library's monotonic clock */
-struct cancel_resource cancel_create_resource(const char *name, enum cancel_resource_type type, const struct cancel_resource_options *options);
+struct cancel_resource cancel_create_resource(const char *name, enum cancel_resource_type type,
+	const struct cancel_resource_options *options);
 struct cancel_task cancel_create(const struct cancel_task_options *options);
 void cancel_free(struct cancel_task task);
 void cancel_bind(struct cancel_task task);

@@ -30,7 +30,7 @@ extern "C" {
 #define CANCEL_LOCK_MODES_MAX 8
 #define CANCEL_HISTOGRAM_MAX  1152 /* log-linear, 32 sub-buckets an octave; see core/histogram.h */
 #define CANCEL_CANDIDATES_MAX 16   /* kept for explanation and dominance */
-#define CANCEL_PPM            1000000u
+#define CANCEL_PPM	      1000000u
 
 /* ---- The ledger: one instant ------------------------------------------------------------- */
 
@@ -53,25 +53,25 @@ struct cancel_ledger_resource {
 	uint8_t conflicts[CANCEL_LOCK_MODES_MAX];
 	/* Totals of tasks that have ended or left this entry, since start. Cumulative totals of the
 	 * whole resource are these plus the sum over active entries. */
-	uint64_t ended_wait_ns;	    /* of tasks with an SLO only */
-	uint64_t ended_hold_ns;	    /* QUEUE: slot-nanoseconds */
-	uint64_t ended_evicted;	    /* MEMORY: units evicted from others */
-	uint64_t orphan_stall_ns;   /* MEMORY: stalls whose evictor has ended */
-	uint64_t waits, acquires;   /* events since start, of ended tasks; for raw metrics */
+	uint64_t ended_wait_ns;	  /* of tasks with an SLO only */
+	uint64_t ended_hold_ns;	  /* QUEUE: slot-nanoseconds */
+	uint64_t ended_evicted;	  /* MEMORY: units evicted from others */
+	uint64_t orphan_stall_ns; /* MEMORY: stalls whose evictor has ended */
+	uint64_t waits, acquires; /* events since start, of ended tasks; for raw metrics */
 };
 
 struct cancel_ledger_entry {
-	uint8_t resource;	/* index into ledger.resources */
-	uint8_t held_modes;	/* LOCK: bit (mode-1) for each mode held */
-	uint8_t wanted_mode;	/* LOCK: the mode it waits for */
-	uint32_t instance;	/* table 17, queue 3 */
-	uint64_t held;		/* LOCK: nesting count; MEMORY: units; QUEUE: slots; 0 = holds nothing */
-	uint64_t held_since_ns; /* start of the present hold, 0 = none */
-	uint64_t hold_ns;	/* cumulative, present hold included up to now; QUEUE: slot-ns */
+	uint8_t resource;    /* index into ledger.resources */
+	uint8_t held_modes;  /* LOCK: bit (mode-1) for each mode held */
+	uint8_t wanted_mode; /* LOCK: the mode it waits for */
+	uint32_t instance;   /* table 17, queue 3 */
+	uint64_t held; /* LOCK: nesting count; MEMORY: units; QUEUE: slots; 0 = holds nothing */
+	uint64_t held_since_ns;	   /* start of the present hold, 0 = none */
+	uint64_t hold_ns;	   /* cumulative, present hold included up to now; QUEUE: slot-ns */
 	uint64_t waiting_since_ns; /* start of the present wait, 0 = none */
-	uint64_t wait_ns;	/* cumulative, present wait included up to now */
-	uint64_t evicted;	/* MEMORY: cumulative units this task took from others */
-	uint64_t stall_caused_ns; /* MEMORY: cumulative stalls of others charged to this task */
+	uint64_t wait_ns;	   /* cumulative, present wait included up to now */
+	uint64_t evicted;	   /* MEMORY: cumulative units this task took from others */
+	uint64_t stall_caused_ns;  /* MEMORY: cumulative stalls of others charged to this task */
 };
 
 enum cancel_task_state {
@@ -84,16 +84,16 @@ enum cancel_task_state {
 enum cancel_task_flags {
 	CANCEL_CANCELLABLE = 1u << 0,
 	CANCEL_BACKGROUND = 1u << 1,
-	CANCEL_THREAD = 1u << 2, /* opted in to pthread_cancel */
+	CANCEL_THREAD = 1u << 2,    /* opted in to pthread_cancel */
 	CANCEL_RERUNNING = 1u << 3, /* cancelled once already: never again */
-	CANCEL_EXEMPT = 1u << 4, /* excluded by configuration */
+	CANCEL_EXEMPT = 1u << 4,    /* excluded by configuration */
 };
 
 struct cancel_ledger_task {
-	uint64_t id;	    /* slot + generation; unique while the process lives */
-	uint64_t sequence;  /* order of creation; breaks ties */
-	uint64_t key;	    /* the host's name for it */
-	uint64_t signature; /* of what it runs, 0 unknown: recognises a returning culprit */
+	uint64_t id;		   /* slot + generation; unique while the process lives */
+	uint64_t sequence;	   /* order of creation; breaks ties */
+	uint64_t key;		   /* the host's name for it */
+	uint64_t signature;	   /* of what it runs, 0 unknown: recognises a returning culprit */
 	uint64_t episode_start_ns; /* 0 = no open episode (think time) */
 	uint64_t slo_ns;	   /* 0 = none: bears no SLO */
 	uint64_t active_ns;	   /* cumulative time in episodes, the open one included */
@@ -127,12 +127,12 @@ struct cancel_event {
 struct cancel_ledger {
 	uint64_t now_ns;
 	const struct cancel_ledger_resource *resources;
-	const struct cancel_ledger_task *tasks;	  /* any order; a slot at most once */
+	const struct cancel_ledger_task *tasks;	   /* any order; a slot at most once */
 	const struct cancel_ledger_entry *entries; /* of task t: first_entry .. + entry_count */
-	const struct cancel_event *events;	  /* since the previous ledger, by time */
+	const struct cancel_event *events;	   /* since the previous ledger, by time */
 	uint32_t resource_count, task_count, entry_count, event_count;
-	/* Cumulative since start, over tasks that bear an SLO: episodes closed, those over their SLO,
-	 * the time they took, and their latencies in log-linear buckets. */
+	/* Cumulative since start, over tasks that bear an SLO: episodes closed, those over their
+	 * SLO, the time they took, and their latencies in log-linear buckets. */
 	uint64_t completed, late, ended_active_ns;
 	const uint64_t *latency; /* CANCEL_HISTOGRAM_MAX counts */
 	uint64_t dropped_events; /* full tables; explains gaps */
@@ -178,29 +178,29 @@ struct cancel_pipeline_config {
 	bool act;	     /* false: monitor; a task is decided once and nothing is delivered */
 	const struct cancel_policy *policy;	  /* [multi-objective] */
 	const struct cancel_estimator *estimator; /* [proportional] */
-	uint32_t window_ms;		/* [50] only a hint: real windows are ledger differences */
-	uint32_t late_share_ppm;	/* [10000] suspect at this late share … */
-	uint32_t late_tasks;		/* [3] … and at least so many late tasks */
-	uint32_t contention_ppm;	/* [200000] a resource counts from here … */
-	uint32_t contention_ratio;	/* [2] … and this many times its healthy median */
-	uint32_t blame_ppm;		/* [20000] over three windows */
-	uint32_t held_back_ppm;		/* [500000] */
-	uint32_t evict_share_ppm;	/* [100000] */
-	uint32_t warm_up_ms;		/* [2000] no verdict before */
-	uint32_t pace_gap_ms;		/* [100] between cancels */
-	uint32_t pace_burst;		/* [5] */
-	uint32_t pace_share_ppm;	/* [100000] refill, share of completions */
-	uint32_t release_wait_ms;	/* [1000] wait for the last target's release */
-	uint32_t quarantine_ms;		/* [0] recognise only; else how long a signature stays marked */
+	uint32_t window_ms;	   /* [50] only a hint: real windows are ledger differences */
+	uint32_t late_share_ppm;   /* [10000] suspect at this late share … */
+	uint32_t late_tasks;	   /* [3] … and at least so many late tasks */
+	uint32_t contention_ppm;   /* [200000] a resource counts from here … */
+	uint32_t contention_ratio; /* [2] … and this many times its healthy median */
+	uint32_t blame_ppm;	   /* [20000] over three windows */
+	uint32_t held_back_ppm;	   /* [500000] */
+	uint32_t evict_share_ppm;  /* [100000] */
+	uint32_t warm_up_ms;	   /* [2000] no verdict before */
+	uint32_t pace_gap_ms;	   /* [100] between cancels */
+	uint32_t pace_burst;	   /* [5] */
+	uint32_t pace_share_ppm;   /* [100000] refill, share of completions */
+	uint32_t release_wait_ms;  /* [1000] wait for the last target's release */
+	uint32_t quarantine_ms;	   /* [0] recognise only; else how long a signature stays marked */
 };
 
 /* ---- The verdict ----------------------------------------------------------------------------- */
 
 enum cancel_overload {
 	CANCEL_HEALTHY,
-	CANCEL_SUSPECT,	  /* late, not confirmed */
-	CANCEL_RESOURCE,  /* a resource explains it */
-	CANCEL_REGULAR,	  /* none does, or nobody is eligible: admission control's business */
+	CANCEL_SUSPECT,	 /* late, not confirmed */
+	CANCEL_RESOURCE, /* a resource explains it */
+	CANCEL_REGULAR,	 /* none does, or nobody is eligible: admission control's business */
 };
 
 enum cancel_cause { /* why a task, or a verdict, was held back */
@@ -227,9 +227,9 @@ struct cancel_candidate {
 	enum cancel_cause held_back; /* NONE: eligible */
 	bool dominated;
 	uint64_t score_micro;
-	uint64_t gain_micro[CANCEL_RESOURCES_MAX];  /* by resource */
-	uint64_t used_micro[CANCEL_RESOURCES_MAX];  /* before the estimator */
-	uint32_t blame_ppm[CANCEL_RESOURCES_MAX];   /* share of the delay rooted at the resource */
+	uint64_t gain_micro[CANCEL_RESOURCES_MAX]; /* by resource */
+	uint64_t used_micro[CANCEL_RESOURCES_MAX]; /* before the estimator */
+	uint32_t blame_ppm[CANCEL_RESOURCES_MAX];  /* share of the delay rooted at the resource */
 	uint64_t age_ns, done, expected, remaining_ns; /* remaining: predicted, 0 unknown */
 };
 
@@ -253,8 +253,8 @@ struct cancel_decision {
 	bool returning;	 /* this signature was cancelled before */
 	const char *policy, *estimator;
 	struct cancel_candidate target, runner_up; /* runner_up.task 0: there was none */
-	uint32_t top_resource;	/* the most contended that counts */
-	uint64_t blamed_mask;	/* resources that count, bit by index */
+	uint32_t top_resource;			   /* the most contended that counts */
+	uint64_t blamed_mask;			   /* resources that count, bit by index */
 	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
 	uint32_t late_share_ppm;
 	uint32_t candidate_count, eligible_count;
@@ -278,7 +278,8 @@ struct cancel_verdict {
 	uint64_t window_ns, completed, late; /* of this window */
 	uint64_t onset_ns;		     /* of the present suspicion, 0 = none */
 	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
-	uint64_t raw_metric[CANCEL_RESOURCES_MAX]; /* LOCK wait/hold ppm; QUEUE wait/execution ppm; MEMORY evictions/s */
+	uint64_t raw_metric[CANCEL_RESOURCES_MAX]; /* LOCK wait/hold ppm; QUEUE wait/execution ppm;
+						      MEMORY evictions/s */
 	uint64_t calm_mask; /* resources below half the threshold for a second: reruns may start */
 	bool cancel;	    /* deliver to decision.target */
 	bool decided;	    /* `decision` is new (monitor mode: cancel is false) */
@@ -294,9 +295,11 @@ struct cancel_pipeline; /* opaque, one block of memory */
 /* Bytes one pipeline needs; 0 if the configuration is invalid. */
 size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config);
 /* Prepares `memory` (max_align_t aligned). Returns 0 or a negative error. The last allocation. */
-int cancel_pipeline_init(struct cancel_pipeline *memory, size_t bytes, const struct cancel_pipeline_config *config);
+int cancel_pipeline_init(
+	struct cancel_pipeline *memory, size_t bytes, const struct cancel_pipeline_config *config);
 /* One window: the difference of this ledger and the previous one. O(tasks + entries). */
-void cancel_pipeline_step(struct cancel_pipeline *pipeline, const struct cancel_ledger *ledger, struct cancel_verdict *verdict);
+void cancel_pipeline_step(struct cancel_pipeline *pipeline, const struct cancel_ledger *ledger,
+	struct cancel_verdict *verdict);
 
 #ifdef __cplusplus
 }
