@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.h - the database engine as a library: what the benchmark and the server call.
+ *
+ * An engine serves one data folder. Clients open sessions; a session runs one statement at a time,
+ * asynchronously on the engine's workers (db_submit) or on the calling thread (db_execute). Results
+ * arrive through callbacks. Isolation is READ COMMITTED unless a transaction asks for more.
+ *
+ * Threads: every call may come from any thread; one session is used by one thread at a time, except
+ * for db_cancel_session, which is for other threads. Callbacks run on the thread that executes the
+ * statement, with no lock of the engine held; on_done may submit the session's next statement.
+ *
+ * Errors: 0 or a negative db_error; a result carries the SQLSTATE and one line of text besides.
+ * The rules behind all this, one by one: docs/demo-db.md.
+ */
+#ifndef DEMO_DB_ENGINE_H
+#define DEMO_DB_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cancel/cancel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, number, SQLSTATE, text */
+#define DB_ERRORS(X)                                                                               \
+	X(DB_EINVAL, 1, "22023", "invalid argument")                                               \
+	X(DB_ENOMEM, 2, "53200", "out of memory")                                                  \
+	X(DB_EIO, 3, "58030", "input/output error")                                                \
+	X(DB_EFULL, 4, "53100", "disk full")                                                       \
+	X(DB_ECORRUPT, 5, "XX001", "the database is corrupt")                                      \
+	X(DB_ENOTADB, 6, "XX001", "the file is not a database")                                    \
+	X(DB_EPAGESIZE, 7, "0A000", "only 4096-byte pages are supported")                          \
+	X(DB_EINUSE, 8, "55006", "another process or engine uses this data folder")                \
+	X(DB_EOPEN, 9, "58030", "cannot open the database")                                        \
+	X(DB_EQUEUE, 10, "53000", "the worker queue is full")                                      \
+	X(DB_ESESSIONS, 11, "53300", "too many sessions")                                          \
+	X(DB_ECONNECTIONS, 12, "53300", "too many connections in transactions")                    \
+	X(DB_EBUSY, 13, "55006", "the session already runs a statement")                           \
+	X(DB_ESHUTDOWN, 14, "57P01", "the engine is shutting down")                                \
+	X(DB_ECANCELLED, 15, "57014", "statement cancelled")                                       \
+	X(DB_EDEADLOCK, 16, "40P01", "deadlock detected")                                          \
+	X(DB_ESERIALIZE, 17, "40001", "could not serialize access due to a concurrent update")     \
+	X(DB_ELOCKTIMEOUT, 18, "55P03", "lock timeout")                                            \
+	X(DB_EFAILED, 19, "25P02", "current transaction is aborted, only ROLLBACK is accepted")    \
+	X(DB_EACTIVE, 20, "25001", "not allowed inside a transaction block")                       \
+	X(DB_EUNSUPPORTED, 21, "0A000", "not supported")                                           \
+	X(DB_EDENIED, 22, "42501", "permission denied")                                            \
+	X(DB_ESYNTAX, 23, "42601", "syntax error")                                                 \
+	X(DB_ENOTABLE, 24, "42P01", "no such table")                                               \
+	X(DB_ENOCOLUMN, 25, "42703", "no such column")                                             \
+	X(DB_ENOFUNCTION, 26, "42883", "no such function")                                         \
+	X(DB_EEXISTS, 27, "42P07", "the relation already exists")                                  \
+	X(DB_ECONSTRAINT, 28, "23000", "constraint failed")                                        \
+	X(DB_EUNIQUE, 29, "23505", "unique constraint failed")                                     \
+	X(DB_ENOTNULL, 30, "23502", "not-null constraint failed")                                  \
+	X(DB_EFOREIGNKEY, 31, "23503", "foreign key constraint failed")                            \
+	X(DB_ECHECK, 32, "23514", "check constraint failed")                                       \
+	X(DB_EMISMATCH, 33, "42804", "datatype mismatch")                                          \
+	X(DB_ETOOBIG, 34, "54000", "string, blob or statement too big")                            \
+	X(DB_ETABLES, 35, "54000", "too many tables")                                              \
+	X(DB_EREADONLY, 36, "25006", "read-only transaction or file")                              \
+	X(DB_ESTOPPED, 37, "57014", "the receiver of rows stopped the statement")                  \
+	X(DB_ENOTFOUND, 38, "26000", "no such prepared statement")                                 \
+	X(DB_ETHREAD, 39, "53000", "cannot start a thread")                                        \
+	X(DB_ETHREADSTOP, 40, "57014", "the executing thread was cancelled")                       \
+	X(DB_EINTERNAL, 41, "XX000", "internal error")
+
+enum db_error {
+	DB_OK = 0,
+#define X(name, number, sqlstate, text) name = -(number),
+	DB_ERRORS(X)
+#undef X
+};
+const char *db_error_text(int error);
+const char *db_error_sqlstate(int error); /* five characters; "00000" for 0 */
+
+#define DB_MESSAGE_MAX	  256 /* bytes of an error message, terminator included */
+#define DB_STATEMENTS_MAX 256 /* registered with db_prepare */
+#define DB_TABLES_MAX	  512 /* names that can carry a table lock */
+#define DB_PRIORITIES	  4   /* levels of the worker queue, 0 served first */
+#define DB_RESERVED_SLOTS 2   /* worker slots beyond `workers`, for the resume queue */
+#define DB_PAGE_BYTES	  4096
+
+/* ---- The engine ----------------------------------------------------------------------------- */
+
+struct db_engine;
+struct db_session;
+
+enum db_io {		/* how pages are read from the file */
+	DB_IO_AUTO,	/* O_DIRECT where the file system has it, else buffered with latency */
+	DB_IO_DIRECT,	/* O_DIRECT or an error */
+	DB_IO_BUFFERED, /* through the operating system's cache, plus read_latency_ns */
+	DB_IO_PLAIN,	/* no pool: SQLite's own VFS and caches */
+};
+
+struct db_options { /* zero = default, given in brackets; struct_size must be set */
+	size_t struct_size;
+	const char *data_dir;	    /* required; holds demo.db; made if missing */
+	uint64_t pool_bytes;	    /* [64 MiB] page pool */
+	enum db_io io;		    /* [auto] */
+	uint64_t read_latency_ns;   /* [100 us] of a buffered page read */
+	uint32_t read_ahead_pages;  /* [64] of sequential scans; 1 = none */
+	uint32_t midpoint_percent;  /* [0] share of the LRU list below the insertion point */
+	uint32_t workers;	    /* [8] worker slots; the reserved ones come on top */
+	uint32_t queue_limit;	    /* [1024] waiting statements before DB_EQUEUE */
+	uint32_t session_limit;	    /* [1024] */
+	uint32_t connection_limit;  /* [workers + 256] SQLite connections */
+	uint64_t lock_timeout_ns;   /* [60 s] of one lock wait */
+	uint64_t deadlock_check_ns; /* [50 ms] a wait this old is looked at */
+	uint64_t wal_limit_bytes;   /* [8 MiB] checkpoints keep the log below, readers permitting */
+	uint64_t statement_memory_max; /* [16 MiB] largest SQLite cache granted to one statement */
+	uint64_t gentle_frames;	       /* [64] pool frames a gentle rerun may use */
+	bool no_checkpoint;	       /* no background checkpoints (tests) */
+	bool no_action;		       /* tasks get no cancel action and are not cancellable */
+	bool sync_commits;	       /* fsync the log at each commit: survive a power cut too */
+	bool read_only;
+	void (*log)(void *arg, const char *line); /* NULL: stderr; rare lines */
+	void *log_arg;
+};
+
+/* Opens the data folder and starts the workers. 0, or a negative error with one line of at most
+ * DB_MESSAGE_MAX bytes in `message` (may be NULL). Nothing is left behind on error. Call
+ * cancel_start first for the engine to be tracked. */
+int db_open(struct db_engine **engine, const struct db_options *options,
+	char *message) CANCEL_MUST_CHECK;
+/* Every session must be closed. Waits for background work; leaves no log file behind if it can. */
+void db_close(struct db_engine *engine);
+
+/* The resources the engine registered with libcancel; zero ids in a build without it. */
+struct db_resources {
+	struct cancel_resource table_locks; /* LOCK, instance = table (db_table_name) */
+	struct cancel_resource global_lock; /* LOCK */
+	struct cancel_resource write_gate;  /* LOCK */
+	struct cancel_resource workers;	    /* QUEUE, capacity = workers + reserved */
+	struct cancel_resource pool;	    /* MEMORY, units = pages */
+};
+struct db_resources db_resources(const struct db_engine *engine);
+const char *db_table_name(const struct db_engine *engine, uint32_t instance); /* NULL: none */
+
+struct db_stats { /* counters since db_open unless said otherwise */
+	/* pool; all zero with DB_IO_PLAIN */
+	uint64_t pool_frames, pool_used, pool_hits, pool_misses, pool_evictions, pool_read_ahead;
+	uint64_t pool_ghost_hits; /* misses of a page somebody evicted recently */
+	uint64_t pool_bypasses;	  /* reads that found no free frame */
+	uint64_t wal_page_reads;  /* pages read from the log, which pass the pool by */
+	bool io_direct;
+	/* statements */
+	uint64_t statements, commits, rollbacks, errors, cancelled, reruns, rerun_drops;
+	uint64_t deadlocks, lock_timeouts, serialization_failures, lock_set_retries;
+	/* now */
+	uint32_t workers, slots_used, queued, resume_queued, waiting_rerun, sessions, connections;
+	uint32_t lock_waiters, gate_waiters, in_transaction, pending_reads;
+	uint64_t statement_bytes, statement_bytes_peak; /* SQLite memory of running statements */
+	/* waits */
+	uint64_t lock_waits, lock_wait_ns, gate_waits, gate_wait_ns, global_waits, global_wait_ns;
+	/* log and background work */
+	uint64_t wal_bytes, wal_bytes_peak, checkpoints, checkpoints_gated, checkpoint_ns;
+	uint64_t backups, backup_failures;
+};
+void db_stats(struct db_engine *engine, struct db_stats *stats);
+
+/* ---- Statements --------------------------------------------------------------------------- */
+
+struct db_statement { /* zero = none */
+	uint32_t id;
+};
+
+/* Registers one SQL statement; the same text gives the same id. Each connection compiles it once.
+ */
+int db_prepare(struct db_engine *engine, const char *sql, struct db_statement *statement,
+	char *message) CANCEL_MUST_CHECK;
+
+enum db_type { DB_NULL, DB_INTEGER, DB_REAL, DB_TEXT, DB_BLOB };
+
+struct db_value {
+	enum db_type type;
+	uint32_t length; /* bytes of text or blob */
+	union {
+		int64_t integer;
+		double real;
+		const void *data; /* text is UTF-8, not terminated when a parameter */
+	};
+};
+
+/* A row while its callback runs. Values live until the callback returns. */
+struct db_row;
+uint32_t db_row_columns(const struct db_row *row);
+struct db_value db_row_value(const struct db_row *row, uint32_t column);
+int64_t db_row_integer(const struct db_row *row, uint32_t column);
+double db_row_real(const struct db_row *row, uint32_t column);
+const char *db_row_text(const struct db_row *row, uint32_t column); /* NULL for SQL NULL */
+const char *db_row_name(const struct db_row *row, uint32_t column);
+const char *db_row_declared(const struct db_row *row, uint32_t column); /* type, or NULL */
+
+/* Parameters and result columns of a statement, without running it: `on_columns` is called once
+ * with a row that has names and declared types but no values (not at all if it returns none). */
+typedef int (*db_row_callback)(void *arg, const struct db_row *row);
+int db_describe(struct db_session *session, const char *sql, uint32_t *parameter_count,
+	db_row_callback on_columns, void *arg, char *message) CANCEL_MUST_CHECK;
+
+enum db_request_flags {
+	DB_BACKGROUND = 1u << 0, /* a background task: bears no SLO, waits longest for a rerun */
+	DB_NO_RERUN = 1u << 1,	 /* after a cancel answer 57014, never run it again */
+	DB_EXEMPT = 1u << 2,	 /* not cancellable by libcancel */
+	DB_GENTLE = 1u << 3,	 /* scan through a small ring of pool frames */
+	DB_NO_TASK = 1u << 4,	 /* untracked (system views) */
+	DB_RESUME = 1u << 5,	 /* use the resume queue: system views, never client statements */
+};
+
+struct db_result {
+	int status; /* 0 or a negative db_error */
+	char sqlstate[6];
+	const char *message; /* one line, "" if none; lives until on_done returns */
+	int error_offset;    /* byte of the SQL text a syntax error points at, -1 unknown */
+	const char *tag;     /* SELECT, INSERT, BEGIN … as PostgreSQL's command tag names it */
+	uint64_t rows;	     /* returned */
+	int64_t changes;     /* rows inserted, updated, deleted */
+	bool cancelled;	     /* ended by a cancel (libcancel's or a client's) */
+	bool by_library;     /* … by libcancel */
+	uint32_t reruns;     /* times it was run again after a cancel */
+	char transaction;    /* state afterwards: 'I' idle, 'T' in a block, 'E' failed block */
+	/* Where the time went. All count from arrival_ns; their sum is done_ns - arrival_ns less
+	 * what the callbacks and the scheduler took. */
+	uint64_t arrival_ns, start_ns, done_ns;
+	uint64_t queue_ns, lock_ns, gate_ns, execute_ns, commit_ns, rerun_wait_ns;
+	uint64_t memory_peak_bytes;
+};
+
+/* Everything it points to must live until on_done. Zero = default. */
+struct db_request {
+	size_t struct_size;
+	struct db_statement statement; /* or, when zero, … */
+	const char *sql;	       /* … one statement of text, NUL-terminated */
+	const struct db_value *parameters;
+	uint32_t parameter_count;
+	uint32_t flags;	     /* enum db_request_flags */
+	uint64_t arrival_ns; /* cancel_now_ns() it was due; 0 = now. Latency counts from here */
+	uint64_t slo_ns;     /* 0: the class's */
+	uint64_t signature;  /* of what it runs; 0: hash of the SQL text */
+	uint64_t key;	     /* the host's name for the task; 0: the session's number */
+	uint8_t class_index; /* of cancel_config.classes */
+	uint8_t priority;    /* [0] < DB_PRIORITIES */
+	db_row_callback on_columns; /* once before the first row, also when there is none */
+	db_row_callback on_row;	    /* non-zero stops the statement; NULL: rows are counted only.
+				     * Once a row was handed out the statement is not rerunnable */
+	void (*on_done)(void *arg, const struct db_result *result);
+	void *arg; /* of all three */
+};
+
+/* ---- Sessions ------------------------------------------------------------------------------- */
+
+enum db_task_unit {
+	DB_TASK_TRANSACTION, /* one task a transaction; in autocommit, a statement */
+	DB_TASK_SESSION,     /* one task a session */
+};
+
+struct db_session_options {
+	size_t struct_size;
+	enum db_task_unit task_unit;
+	uint64_t lock_timeout_ns; /* 0: the engine's */
+	uint64_t key;		  /* of DB_TASK_SESSION */
+	uint8_t class_index;	  /* of DB_TASK_SESSION */
+	bool read_only;
+};
+
+int db_session_open(struct db_engine *engine, const struct db_session_options *options,
+	struct db_session **session) CANCEL_MUST_CHECK;
+/* Rolls back what is open. The session must run nothing; cancel and await on_done first. */
+void db_session_close(struct db_session *session);
+uint64_t db_session_number(const struct db_session *session);  /* never reused */
+char db_session_transaction(const struct db_session *session); /* 'I', 'T', 'E' */
+
+/* Queues the statement; on_done follows exactly once, always from a worker. A negative return
+ * means it was not taken and no callback will run (DB_EBUSY, DB_EQUEUE, DB_EINVAL …). */
+int db_submit(struct db_session *session, const struct db_request *request) CANCEL_MUST_CHECK;
+
+/* Runs the statement and returns its status. On the calling thread, without a hand-over, once a
+ * worker slot is free; on_done, if any, runs before the return. `result` may be NULL; its message
+ * lives until the session's next statement. */
+int db_execute(
+	struct db_session *session, const struct db_request *request, struct db_result *result);
+
+/* The client's own cancel, by any thread while the session is open. Hits the statement that runs
+ * now or waits, never the next one; true if there was one. It ends with 57014, without a rerun. */
+bool db_cancel_session(struct db_session *session);
+/* The same, and a transaction that is idle between statements is rolled back at once. */
+bool db_abort_session(struct db_session *session);
+
+enum db_wait {
+	DB_WAIT_NONE,
+	DB_WAIT_QUEUE,
+	DB_WAIT_GLOBAL,
+	DB_WAIT_TABLE,
+	DB_WAIT_GATE,
+	DB_WAIT_RERUN
+};
+
+/* What runs now, for a rival policy or a system view. */
+struct db_activity {
+	uint64_t session_number, key, signature;
+	uint64_t statement_start_ns, transaction_start_ns; /* arrivals; 0 = none */
+	struct db_session *session; /* valid only while its owner keeps it open */
+	enum db_wait waiting;
+	uint32_t waiting_table; /* DB_WAIT_TABLE: instance */
+	uint8_t class_index;
+	bool running, in_transaction, gentle, background;
+};
+/* Fills at most `limit` entries in order of session number; returns how many there are. */
+uint32_t db_activities(struct db_engine *engine, struct db_activity *activities, uint32_t limit);
+
+/* ---- Background work ------------------------------------------------------------------------ */
+
+struct db_backup_options { /* zero = default */
+	size_t struct_size;
+	const char *path;	 /* required; written under a temporary name, then renamed */
+	uint32_t pages_per_step; /* [256] */
+	uint64_t step_pause_ns;	 /* [0] between steps, to stretch it */
+	bool keep_exclusive;	 /* hold the global lock exclusively to the end */
+	bool table_locks;	 /* also hold ACCESS SHARE on every table */
+	bool exempt;		 /* not cancellable by libcancel */
+	uint8_t class_index;
+	uint64_t key;
+	void (*on_done)(void *arg, int status, const char *message); /* may be NULL */
+	void *arg;
+};
+/* Starts a backup task; one at a time (DB_EBUSY). db_close waits for it. */
+int db_backup(struct db_engine *engine, const struct db_backup_options *options) CANCEL_MUST_CHECK;
+bool db_cancel_backup(struct db_engine *engine);
+
+enum db_checkpoint_mode { DB_CHECKPOINT_PASSIVE, DB_CHECKPOINT_RESTART, DB_CHECKPOINT_TRUNCATE };
+/* One checkpoint now, on this thread; RESTART and TRUNCATE wait for the write gate. */
+int db_checkpoint(struct db_engine *engine, enum db_checkpoint_mode mode) CANCEL_MUST_CHECK;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
