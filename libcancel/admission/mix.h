@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A bijective mixer of 64 bits: every input bit reaches every output bit. */
+#ifndef CANCEL_ADMISSION_MIX_H
+#define CANCEL_ADMISSION_MIX_H
+
+#include <stdint.h>
+
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014, variant 13 of Stafford). */
+static inline uint64_t mix64(uint64_t x)
+{
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return x ^ (x >> 31);
+}
+
+#endif
