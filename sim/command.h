@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* command.h - the commands of cancel-sim; each returns the exit status. */
+#ifndef SIM_COMMAND_H
+#define SIM_COMMAND_H
+
+#define SIM_EXIT_FAULT 1 /* the machine: no memory, a full disk, gnuplot missing */
+#define SIM_EXIT_USAGE 2 /* bad input; one line was printed */
+
+/* argv[0] is the lane's name or number. */
+int sim_command_lane(int argc, char **argv);
+int sim_command_list(int argc, char **argv);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * events.h - the agenda of a causal run: what happens next.
+ *
+ * Ordered by instant; at one instant by rank (completion, wake, timeout, arrival, tick), then by
+ * sequence. With these ties the event engine gives the windows of the sweep (docs/simulator.md).
+ * An event cannot be taken back: put a generation in `arg` and ignore the stale one.
+ */
+#ifndef SIM_EVENTS_H
+#define SIM_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sim_rank {
+	SIM_RANK_COMPLETION,
+	SIM_RANK_WAKE,
+	SIM_RANK_TIMEOUT,
+	SIM_RANK_ARRIVAL,
+	SIM_RANK_TICK, /* windows, samplers, controllers: they see all that happened at the instant
+			*/
+};
+
+struct sim_event {
+	uint64_t at_ns;
+	uint64_t order; /* rank in the top 4 bits, sequence below */
+	uint32_t kind;	/* the owner's meaning */
+	uint32_t who;
+	uint64_t arg;
+};
+
+struct sim_events {
+	struct sim_event *heap;
+	size_t count, capacity;
+	uint64_t next_sequence;
+};
+
+void sim_events_init(struct sim_events *events);
+void sim_events_free(struct sim_events *events);
+/* Adds one; its sequence is the next in order of adding. O(log n). */
+void sim_events_add(struct sim_events *events, uint64_t at_ns, enum sim_rank rank, uint32_t kind,
+	uint32_t who, uint64_t arg);
+/* The next one, removed. False: there is none. O(log n). */
+bool sim_events_take(struct sim_events *events, struct sim_event *next);
+/* The next one, left in place; NULL: none. */
+const struct sim_event *sim_events_peek(const struct sim_events *events);
+
+static inline enum sim_rank sim_event_rank(const struct sim_event *event)
+{
+	return (enum sim_rank)(event->order >> 60);
+}
+
+#endif

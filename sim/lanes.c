@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry of lanes, in the order `cancel-sim list` shows them. A lane is one line here. */
+#include "sim/lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct sim_lane sim_lane_metastable;
+
+const struct sim_lane *const sim_lanes[] = {
+	&sim_lane_metastable,
+	NULL,
+};
+
+const struct sim_lane *sim_lane_find(const char *name)
+{
+	int64_t number = 0;
+	bool numeric = sim_parse_int(name, 1, 1000, &number);
+	for (const struct sim_lane *const *lane = sim_lanes; *lane; lane++)
+		if (strcmp((*lane)->name, name) == 0 || (numeric && (*lane)->number == number))
+			return *lane;
+	return NULL;
+}

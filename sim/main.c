@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cancel-sim: chooses the command. Knows nothing of lanes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/command.h"
+
+static void usage(FILE *out)
+{
+	fputs("usage: cancel-sim list\n"
+	      "       cancel-sim lane NAME|NUMBER [options]   (--help lists the lane's keys)\n",
+		out);
+}
+
+int main(int argc, char **argv)
+{
+	const char *command = argc > 1 ? argv[1] : "";
+	if (strcmp(command, "lane") == 0)
+		return sim_command_lane(argc - 2, argv + 2);
+	if (strcmp(command, "list") == 0)
+		return sim_command_list(argc - 2, argv + 2);
+	if (strcmp(command, "--help") == 0 || strcmp(command, "help") == 0) {
+		usage(stdout);
+		return 0;
+	}
+	if (*command)
+		fprintf(stderr, "cancel-sim: unknown command '%.60s'; see cancel-sim --help\n",
+			command);
+	else
+		usage(stderr);
+	return SIM_EXIT_USAGE;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report.h - what a lane found: facts, tables, notes and plots, printed once the lane has ended.
+ *
+ * Tables print as aligned text, CSV or JSON. Text shows every table that is not DATA_ONLY; CSV is
+ * one table (the first that is not TEXT_ONLY, or the one named by --table); JSON has all of them
+ * but the TEXT_ONLY ones under "tables", and each fact at the top level (dots in its name nest
+ * objects). Column names are the CSV header and the JSON keys.
+ */
+#ifndef SIM_REPORT_H
+#define SIM_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct sim_run;
+struct sim_report;
+struct sim_table;
+struct sim_plot;
+struct sim_series;
+
+struct sim_column {
+	const char *name; /* unit last where it has one: time_to_release_ms */
+	const char *unit; /* shown under the name in text; may be NULL */
+	int decimals;	  /* of real values */
+};
+
+enum sim_table_use {
+	SIM_TABLE_ALL,
+	SIM_TABLE_DATA_ONLY, /* long series: CSV and JSON */
+	SIM_TABLE_TEXT_ONLY, /* a picture for a reader */
+};
+
+struct sim_report *sim_report_new(void);
+void sim_report_free(struct sim_report *report);
+
+/* A new table. `columns` is copied; the strings must outlive the report. Lives with the report. */
+struct sim_table *sim_report_table(struct sim_report *report, const char *name, const char *title,
+	enum sim_table_use use, const struct sim_column *columns, size_t column_count);
+/* Starts a row; then one put per column, left to right (missing ones at the end stay empty). */
+void sim_row(struct sim_table *table);
+void sim_put_int(struct sim_table *table, int64_t value);
+void sim_put_real(struct sim_table *table, double value);
+void sim_put_bool(struct sim_table *table, bool value);
+void sim_put_text(struct sim_table *table, const char *value); /* copied */
+void sim_put_none(struct sim_table *table);
+
+/* One named value, top level in JSON, a line of its own in text. */
+void sim_fact_int(struct sim_report *report, const char *name, int64_t value);
+void sim_fact_real(struct sim_report *report, const char *name, double value, int decimals);
+void sim_fact_bool(struct sim_report *report, const char *name, bool value);
+void sim_fact_text(struct sim_report *report, const char *name, const char *value);
+void sim_fact_none(struct sim_report *report, const char *name); /* "never", null in JSON */
+/* A remark under the tables; "notes" in JSON. */
+__attribute__((format(printf, 2, 3))) void sim_note(
+	struct sim_report *report, const char *format, ...);
+
+enum sim_style {
+	SIM_LINES,
+	SIM_STEPS,
+	SIM_POINTS,
+	SIM_LINES_POINTS,
+	SIM_BARS,
+	SIM_MAP, /* cells (x, y, value) as colours */
+};
+enum sim_axes { /* bits */
+	SIM_AXIS_LINEAR = 0,
+	SIM_AXIS_LOG_X = 1,
+	SIM_AXIS_LOG_Y = 2,
+};
+/* Several plots stack in one picture. All strings are copied. */
+struct sim_plot *sim_report_plot(struct sim_report *report, const char *title, const char *x_label,
+	const char *y_label, unsigned axes);
+struct sim_series *sim_plot_series(struct sim_plot *plot, const char *label, enum sim_style style);
+void sim_plot_point(struct sim_series *series, double x, double y);
+void sim_plot_cell(struct sim_series *series, double x, double y, double value);
+
+enum sim_format {
+	SIM_FORMAT_TABLE,
+	SIM_FORMAT_CSV,
+	SIM_FORMAT_JSON,
+};
+
+/* Prints to `out`; `table` names the CSV table or is NULL. -1 with a line in `error` when there is
+ * no such table. */
+int sim_report_print(const struct sim_report *report, const struct sim_run *run,
+	enum sim_format format, const char *table, FILE *out, char *error);
+/* Draws all plots with gnuplot into `path`, as "svg" or "png". 0, or -1 with a line in `error`. */
+int sim_report_draw(
+	const struct sim_report *report, const char *path, const char *kind, char *error);
+
+#endif

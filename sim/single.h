@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * single.h - one server, one queue, clients that time out and retry: the model of lanes 1 to 3 and
+ * of the exercises (docs/simulator.md has every rule).
+ *
+ * Two engines run it: `sim_sweep` (sweep.c) walks attempts in order of arrival and needs no
+ * feedback from the future; `sim_causal` (causal.c) is event-driven and lets a policy see what
+ * happens when it happens. Where both apply they give the same windows.
+ */
+#ifndef SIM_SINGLE_H
+#define SIM_SINGLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/clock.h"
+
+struct sim_single {
+	uint64_t interval_ns; /* between originals: 1e9 / load, integer division */
+	uint64_t service_ns, timeout_ns;
+	uint64_t outage_start_ns, outage_ns; /* no start inside [start, start + outage) */
+	uint64_t duration_ns;		     /* arrivals end here; the queue drains */
+	uint32_t retries;		     /* at most, for each original */
+};
+
+/* One attempt, as a policy sees it. */
+struct sim_attempt {
+	uint64_t arrival_ns;
+	uint64_t original; /* sequence number of the first attempt, from 0 */
+	uint32_t attempt;  /* 0 = first */
+};
+
+/*
+ * A policy: three hooks, each may be NULL (admit all, allow all, look away). Called in the order of
+ * virtual time; must depend on nothing but its state and arguments.
+ */
+struct sim_policy {
+	void *state;
+	bool (*admit)(void *state, uint64_t now_ns, const struct sim_attempt *attempt);
+	bool (*allow_retry)(void *state, uint64_t now_ns, const struct sim_attempt *attempt);
+	/* At the start of service: how long it queued. */
+	void (*observe_queuing)(void *state, uint64_t now_ns, uint64_t queuing_ns);
+};
+
+struct sim_window { /* one second */
+	uint32_t offered, rejected, goodput;
+	uint32_t completed; /* attempts served, in time or not */
+};
+
+struct sim_windows {
+	struct sim_window *rows;
+	size_t count; /* whole seconds of the duration, a started one included */
+	uint64_t attempts;
+	const char *bound; /* NULL, or the bound that ended the run early */
+};
+
+/* Rows for the whole duration, all zero. */
+void sim_windows_init(struct sim_windows *windows, const struct sim_single *single);
+void sim_windows_free(struct sim_windows *windows);
+/* Attempts in the system at the end of each second, `count` values; free with free(). */
+uint64_t *sim_windows_backlog(const struct sim_windows *windows);
+/* The first second, from the one the outage starts in, after which every window's goodput is the
+ * load; -1 when there is none. */
+int64_t sim_heal_second(const struct sim_windows *windows, const struct sim_single *single);
+
+/* May a retry be sent at `now_ns`? Called in the order of time. */
+typedef bool (*sim_budget_fn)(void *state, uint64_t now_ns);
+
+/* The fast engine. `budget` NULL: every retry may be sent. Stops after `attempts_limit`. Memory
+ * holds the windows and the retries that wait for their timeout, whatever the backlog. */
+void sim_sweep(const struct sim_single *single, sim_budget_fn budget, void *state,
+	uint64_t attempts_limit, struct sim_windows *windows);
+
+#endif
