@@ -5,13 +5,12 @@
 #ifndef CANCEL_CANCEL_H
 #define CANCEL_CANCEL_H
 
+#include <cancel/error.h>
 #include <cancel/policy.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-#define CANCEL_MUST_CHECK __attribute__((warn_unused_result))
 
 /* One-member ids, by value. Zero means untracked: every call takes it as a no-op. */
 struct cancel_task {
@@ -21,19 +20,6 @@ struct cancel_resource {
 	uint32_t id; /* index + 1 */
 };
 
-#define CANCEL_ERRORS(X)                                                                           \
-	X(CANCEL_EINVAL, 1, "invalid argument")                                                    \
-	X(CANCEL_ENOMEM, 2, "out of memory")                                                       \
-	X(CANCEL_ESTATE, 3, "already started, or not started")                                     \
-	X(CANCEL_ETHREAD, 4, "cannot start a thread")                                              \
-	X(CANCEL_EREQUESTED, 5, "a cancel was delivered: abort now")                               \
-	X(CANCEL_ENOTASK, 6, "no current task")
-
-enum cancel_error {
-#define X(name, number, text) name = -(number),
-	CANCEL_ERRORS(X)
-#undef X
-};
 const char *cancel_error_text(int error);
 
 enum cancel_mode {

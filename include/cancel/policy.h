@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <cancel/error.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -136,6 +138,7 @@ struct cancel_ledger {
 	uint64_t completed, late, ended_active_ns;
 	const uint64_t *latency; /* CANCEL_HISTOGRAM_MAX counts */
 	uint64_t dropped_events; /* full tables; explains gaps */
+	bool action_stuck;	 /* an action runs over its limit: decide nothing new */
 };
 
 /* ---- Configuration ------------------------------------------------------------------------ */
@@ -217,6 +220,7 @@ enum cancel_cause { /* why a task, or a verdict, was held back */
 	CANCEL_CAUSE_NO_CULPRIT,
 	CANCEL_CAUSE_MONITOR,
 	CANCEL_CAUSE_ACTION_STUCK,
+	CANCEL_CAUSE_POLICY, /* the policy chose nobody */
 	CANCEL_CAUSE_COUNT,
 };
 const char *cancel_cause_name(enum cancel_cause cause);
@@ -241,6 +245,16 @@ struct cancel_choice {
 	const uint32_t *contention_ppm; /* by resource; 0 for those that do not count */
 };
 
+/* A candidate in short, on the most contended resource: what a log line or a table shows. */
+struct cancel_contender {
+	uint64_t task, key, sequence; /* task 0: none */
+	uint64_t score_micro, gain_micro, age_ns;
+	uint32_t blame_ppm;
+	enum cancel_cause held_back;
+	uint8_t class_index;
+	bool dominated;
+};
+
 struct cancel_times { /* of one decision; 0 = not (yet) */
 	uint64_t onset_ns, suspected_ns, decided_ns, delivered_ns, acknowledged_ns, released_ns,
 		recovered_ns;
@@ -257,23 +271,32 @@ struct cancel_decision {
 	uint64_t blamed_mask;			   /* resources that count, bit by index */
 	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
 	uint32_t late_share_ppm;
+	uint64_t quarantine_until_ns; /* 0: the signature is not marked */
 	uint32_t candidate_count, eligible_count;
 	uint32_t held_back[CANCEL_CAUSE_COUNT]; /* candidates by cause */
+	/* The eligible by score, then those held back by score; at most so many of both. */
+	struct cancel_contender contenders[CANCEL_CANDIDATES_MAX];
+	uint32_t contender_count;
 };
 
 /* An outcome is reported when a decision's times change; `final` once it can change no more. */
 struct cancel_outcome {
 	uint64_t serial, task;
 	struct cancel_times times;
-	uint64_t wasted_ns;
-	bool final, excluded; /* excluded: ignored two deliveries */
+	uint64_t wasted_ns;	/* active time thrown away */
+	uint64_t rerun_wait_ns; /* from its release to its rerun */
+	uint32_t reruns;	/* it ran again (0 or 1) */
+	bool dropped;		/* it was not run again */
+	bool final;		/* nothing more will be reported */
+	bool excluded;		/* it ignored two deliveries and is left alone */
 };
 
 struct cancel_verdict {
 	uint64_t now_ns;
 	enum cancel_overload overload;
-	enum cancel_cause held_back; /* why a resource overload led to no cancel */
-	bool precise;		     /* per-event stamps wanted */
+	enum cancel_cause held_back;  /* why there is an overload and no cancel */
+	struct cancel_contender held; /* the task that carries most and may not be cancelled */
+	bool precise;		      /* per-event stamps wanted */
 	uint32_t late_share_ppm, late_tasks;
 	uint64_t window_ns, completed, late; /* of this window */
 	uint64_t onset_ns;		     /* of the present suspicion, 0 = none */
@@ -295,8 +318,8 @@ struct cancel_pipeline; /* opaque, one block of memory */
 /* Bytes one pipeline needs; 0 if the configuration is invalid. */
 size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config);
 /* Prepares `memory` (max_align_t aligned). Returns 0 or a negative error. The last allocation. */
-int cancel_pipeline_init(
-	struct cancel_pipeline *memory, size_t bytes, const struct cancel_pipeline_config *config);
+int cancel_pipeline_init(struct cancel_pipeline *memory, size_t bytes,
+	const struct cancel_pipeline_config *config) CANCEL_MUST_CHECK;
 /* One window: the difference of this ledger and the previous one. O(tasks + entries). */
 void cancel_pipeline_step(struct cancel_pipeline *pipeline, const struct cancel_ledger *ledger,
 	struct cancel_verdict *verdict);
