@@ -14,7 +14,15 @@
 #ifndef CANCEL_ADMISSION_H
 #define CANCEL_ADMISSION_H
 
-#include <cancel/admission/bucket.h> /* token bucket: retry budget, rate limit */
-#include <cancel/admission/dagor.h>  /* priority gate steered by queuing time */
+/* Priority admission steered by queuing time, and the caller's side of it. */
+#include <cancel/admission/dagor.h>
+#include <cancel/admission/upstream.h>
+/* Retry budgets. */
+#include <cancel/admission/bucket.h>
+#include <cancel/admission/retry_aws.h>
+#include <cancel/admission/retry_envoy.h>
+#include <cancel/admission/retry_finagle.h>
+#include <cancel/admission/retry_grpc.h>
+#include <cancel/admission/retry_sre.h>
 
 #endif

@@ -195,6 +195,7 @@ struct cancel_dagor_level cancel_dagor_level(const struct cancel_dagor *gate, ui
 {
 	return (struct cancel_dagor_level){
 		.cursor = gate->cursor,
+		.serial = gate->windows,
 		.age_ns = sub_floor(now_ns, gate->cursor_set_ns),
 	};
 }

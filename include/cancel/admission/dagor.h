@@ -65,11 +65,12 @@ struct cancel_dagor_options { /* zero = default, in brackets */
 	uint64_t start_ns;	  /* [0] start of the first window */
 };
 
-/* What rides on a reply. The age tells replies that overtook each other apart: it is the time
- * since the window that set this cursor closed, so no common clock is needed. */
+/* What rides on a reply. The serial tells replies that overtook each other apart; the age lets the
+ * receiver drop what an idle gate has not renewed. No common clock is needed. */
 struct cancel_dagor_level {
 	uint32_t cursor; /* levels below it are admitted */
-	uint64_t age_ns;
+	uint64_t serial; /* of the window that set it; grows by one a window */
+	uint64_t age_ns; /* since a window last closed */
 };
 
 struct cancel_dagor {
@@ -82,7 +83,7 @@ struct cancel_dagor {
 	uint64_t cursor_set_ns;	 /* when the last window closed */
 	uint64_t expected_micro; /* N_exp in millionths; valid once `windows` > 0 */
 	uint32_t fraction_ppb;	 /* f of the fraction rule, in 1e-9 */
-	uint64_t windows;	 /* closed with a verdict */
+	uint64_t windows;	 /* closed with a verdict: the serial of the level */
 	bool overloaded;	 /* that verdict, of the last window */
 
 	uint64_t window_start_ns;
