@@ -6,9 +6,11 @@
 #include <string.h>
 
 extern const struct sim_lane sim_lane_metastable;
+extern const struct sim_lane sim_lane_retry_budget;
 
 const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_metastable,
+	&sim_lane_retry_budget,
 	NULL,
 };
 

@@ -30,8 +30,14 @@ static void table_free(struct sim_table *table)
 {
 	for (size_t i = 0; i < table->row_count * table->column_count; i++)
 		cell_free(&table->cells[i]);
+	for (size_t i = 0; i < table->column_count; i++) {
+		free(table->columns[i].name);
+		free(table->columns[i].unit);
+	}
 	free(table->cells);
 	free(table->columns);
+	free(table->name);
+	free(table->title);
 	free(table);
 }
 
@@ -75,14 +81,19 @@ struct sim_table *sim_report_table(struct sim_report *report, const char *name, 
 {
 	struct sim_table *table = sim_alloc(1, sizeof(*table)), **end = &report->tables;
 	*table = (struct sim_table){
-		.name = name,
-		.title = title,
+		.name = sim_copy_text(name),
+		.title = sim_copy_text(title),
 		.use = use,
-		.columns = sim_alloc(column_count, sizeof(*columns)),
+		.columns = sim_alloc(column_count, sizeof(*table->columns)),
 		.column_count = column_count,
 		.next_column = column_count,
 	};
-	memcpy(table->columns, columns, column_count * sizeof(*columns));
+	for (size_t i = 0; i < column_count; i++)
+		table->columns[i] = (struct sim_head){
+			.name = sim_copy_text(columns[i].name),
+			.unit = columns[i].unit ? sim_copy_text(columns[i].unit) : NULL,
+			.decimals = columns[i].decimals,
+		};
 	while (*end)
 		end = &(*end)->next;
 	*end = table;

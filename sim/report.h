@@ -36,7 +36,7 @@ enum sim_table_use {
 struct sim_report *sim_report_new(void);
 void sim_report_free(struct sim_report *report);
 
-/* A new table. `columns` is copied; the strings must outlive the report. Lives with the report. */
+/* A new table; all strings are copied. Lives with the report. */
 struct sim_table *sim_report_table(struct sim_report *report, const char *name, const char *title,
 	enum sim_table_use use, const struct sim_column *columns, size_t column_count);
 /* Starts a row; then one put per column, left to right (missing ones at the end stay empty). */

@@ -23,10 +23,15 @@ struct sim_cell {
 	};
 };
 
+struct sim_head { /* a column; owns its strings */
+	char *name, *unit;
+	int decimals;
+};
+
 struct sim_table {
-	const char *name, *title;
+	char *name, *title;
 	enum sim_table_use use;
-	struct sim_column *columns;
+	struct sim_head *columns;
 	size_t column_count;
 	struct sim_cell *cells; /* row by row */
 	size_t row_count, next_column, cell_capacity;

@@ -92,7 +92,7 @@ static void print_line(
 {
 	char text[CELL_MAX];
 	for (size_t column = 0; column < table->column_count; column++) {
-		const struct sim_column *head = &table->columns[column];
+		const struct sim_head *head = &table->columns[column];
 		const char *shown = text;
 		if (row == -2)
 			shown = head->name;

@@ -33,11 +33,21 @@ uint64_t *sim_windows_backlog(const struct sim_windows *windows)
 	return backlog;
 }
 
+/* Exactly the load. The truncated interval puts one more original into a second now and then: that one
+ * counts where the second before it is at the load. (A server that still catches up serves more.) */
+static bool at_load(const struct sim_windows *windows, size_t second, uint64_t load)
+{
+	uint32_t goodput = windows->rows[second].goodput;
+	if (goodput == load)
+		return true;
+	return goodput == load + 1 && second > 0 && windows->rows[second - 1].goodput == load;
+}
+
 int64_t sim_heal_second(const struct sim_windows *windows, const struct sim_single *single)
 {
 	uint64_t load = SIM_NS_PER_S / single->interval_ns;
 	size_t from = single->outage_start_ns / SIM_NS_PER_S, healed = windows->count;
-	while (healed > from && windows->rows[healed - 1].goodput >= load)
+	while (healed > from && at_load(windows, healed - 1, load))
 		healed--;
 	return healed < windows->count ? (int64_t)healed : -1;
 }

@@ -72,4 +72,30 @@ typedef bool (*sim_budget_fn)(void *state, uint64_t now_ns);
 void sim_sweep(const struct sim_single *single, sim_budget_fn budget, void *state,
 	uint64_t attempts_limit, struct sim_windows *windows);
 
+/* What became of an attempt that was served. */
+typedef void (*sim_served_fn)(
+	void *state, const struct sim_attempt *attempt, uint64_t done_ns, bool in_time);
+
+struct sim_causal_options {
+	const struct sim_policy *policy; /* NULL: admit all, allow all */
+	bool retry_on_reject; /* a reject costs a retry too, sent reject_backoff_ns later */
+	uint64_t reject_backoff_ns;
+	uint64_t reject_cost_ns; /* server time a reject takes, ahead of everything */
+	sim_served_fn served;	 /* may be NULL */
+	void *served_state;
+	uint64_t events_limit; /* arrivals and completions; 0: SIM_EVENTS_DEFAULT */
+};
+
+#define SIM_QUEUE_MAX 67108864ull /* bound on attempts queued at once (1 GiB) */
+
+struct sim_causal_cost {
+	uint64_t queued_max;   /* most attempts in the queue at once */
+	uint64_t memory_bytes; /* the queue at that time */
+	uint64_t events;
+};
+
+/* The causal engine. `cost` may be NULL. */
+void sim_causal(const struct sim_single *single, const struct sim_causal_options *options,
+	struct sim_windows *windows, struct sim_causal_cost *cost);
+
 #endif
