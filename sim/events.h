@@ -2,8 +2,8 @@
 /*
  * events.h - the agenda of a causal run: what happens next.
  *
- * Ordered by instant; at one instant by rank (completion, wake, timeout, arrival, tick), then by
- * sequence. With these ties the event engine gives the windows of the sweep (docs/simulator.md).
+ * Ordered by instant; at one instant by rank (trigger, completion, wake, timeout, arrival, tick),
+ * then by sequence. With these ties the event engine gives the windows of the sweep (docs/simulator.md).
  * An event cannot be taken back: put a generation in `arg` and ignore the stale one.
  */
 #ifndef SIM_EVENTS_H
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 enum sim_rank {
+	SIM_RANK_TRIGGER, /* what a run is about to suffer: it begins before all else */
 	SIM_RANK_COMPLETION,
 	SIM_RANK_WAKE,
 	SIM_RANK_TIMEOUT,
