@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the statements of PostgreSQL clients that the server answers itself or refuses: settings,
+ * transaction forms, maintenance. What is left goes to rewrite.c. It must not know sessions, the
+ * protocol or the engine.
+ */
+#include "demo-db/server/dialect.h"
+#include "demo-db/server/lexer.h"
+#include "demo-db/server/rewrite.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cursor { /* the statement being read, one token ahead */
+	struct lexer lexer;
+	struct token token;
+};
+
+static void step(struct cursor *c)
+{
+	c->token = lexer_next(&c->lexer);
+}
+
+static bool accept(struct cursor *c, const char *word)
+{
+	if (!token_is(&c->token, word))
+		return false;
+	step(c);
+	return true;
+}
+
+static bool at_end(const struct cursor *c)
+{
+	return c->token.kind == TOKEN_END || token_is_symbol(&c->token, ";");
+}
+
+static void refuse(struct dialect *d, const char *sqlstate, const char *message, const char *hint)
+{
+	d->kind = DIALECT_REFUSED;
+	snprintf(d->sqlstate, sizeof d->sqlstate, "%s", sqlstate);
+	snprintf(d->message, sizeof d->message, "%s", message);
+	snprintf(d->hint, sizeof d->hint, "%s", hint);
+}
+
+static void refuse_syntax(struct dialect *d, const struct cursor *c)
+{
+	refuse(d, "42601", "", "");
+	if (at_end(c))
+		snprintf(d->message, sizeof d->message, "syntax error at end of input");
+	else
+		snprintf(d->message, sizeof d->message, "syntax error at or near \"%.*s\"",
+			(int)(c->token.bytes < 60 ? c->token.bytes : 60), c->token.text);
+}
+
+static void no_work(struct dialect *d, const char *tag)
+{
+	d->kind = DIALECT_NO_WORK;
+	snprintf(d->tag, sizeof d->tag, "%s", tag);
+}
+
+/* Appends the token to `text` without its quotes; names fold to lower case. */
+static void append_plain(char *text, size_t capacity, const struct token *t, bool fold)
+{
+	size_t used = strlen(text);
+	bool quoted = t->kind == TOKEN_STRING || t->kind == TOKEN_NAME;
+	const char *from = t->text + quoted;
+	size_t bytes = t->bytes - 2u * quoted;
+	for (size_t i = 0; i < bytes && used + 1 < capacity; i++) {
+		if (quoted && from[i] == t->text[0] && i + 1 < bytes && from[i + 1] == from[i])
+			i++;
+		text[used++] = fold && !quoted ? (char)tolower((unsigned char)from[i]) : from[i];
+	}
+	text[used] = '\0';
+}
+
+/* A dotted setting name. */
+static void read_name(struct cursor *c, struct dialect *d)
+{
+	while (c->token.kind == TOKEN_WORD || c->token.kind == TOKEN_NAME ||
+		token_is_symbol(&c->token, ".")) {
+		bool dot = token_is_symbol(&c->token, ".");
+		append_plain(d->name, sizeof d->name, &c->token, true);
+		step(c);
+		if (!dot && !token_is_symbol(&c->token, "."))
+			return;
+	}
+}
+
+static void read_value(struct cursor *c, struct dialect *d)
+{
+	d->value_default = token_is(&c->token, "default");
+	while (!at_end(c) && c->token.kind != TOKEN_BAD) {
+		if (d->value[0] && c->token.spaced)
+			append_plain(d->value, sizeof d->value,
+				&(struct token){ .kind = TOKEN_SYMBOL, .text = " ", .bytes = 1 },
+				false);
+		append_plain(d->value, sizeof d->value, &c->token, false);
+		step(c);
+	}
+}
+
+/* Words every client may set and that change nothing here. */
+static bool set_special_form(struct cursor *c, struct dialect *d)
+{
+	if (accept(c, "names")) {
+		snprintf(d->name, sizeof d->name, "client_encoding");
+	} else if (accept(c, "time")) {
+		accept(c, "zone");
+		snprintf(d->name, sizeof d->name, "timezone");
+	} else if (accept(c, "characteristics") || token_is(&c->token, "transaction")) {
+		snprintf(d->name, sizeof d->name, "transaction");
+	} else if (accept(c, "authorization") || token_is(&c->token, "role")) {
+		refuse(d, "0A000", "SET ROLE is not supported",
+			"Roles are chosen when a session starts.");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void translate_set(struct cursor *c, struct dialect *d)
+{
+	d->kind = DIALECT_SET;
+	d->local = accept(c, "local");
+	if (!d->local)
+		accept(c, "session");
+	if (!set_special_form(c, d)) {
+		read_name(c, d);
+		if (!d->name[0] || !(accept(c, "to") || token_is_symbol(&c->token, "="))) {
+			refuse_syntax(d, c);
+			return;
+		}
+	}
+	if (token_is_symbol(&c->token, "="))
+		step(c);
+	if (d->kind == DIALECT_SET)
+		read_value(c, d);
+}
+
+static void translate_show(struct cursor *c, struct dialect *d, enum dialect_kind kind)
+{
+	d->kind = kind;
+	if (accept(c, "time"))
+		snprintf(d->name, sizeof d->name, "timezone");
+	else if (token_is(&c->token, "transaction"))
+		snprintf(d->name, sizeof d->name, "transaction_isolation");
+	else
+		read_name(c, d);
+	if (!d->name[0])
+		refuse_syntax(d, c);
+}
+
+static bool read_isolation(struct cursor *c, struct dialect *d)
+{
+	if (!accept(c, "level"))
+		return false;
+	if (accept(c, "serializable"))
+		d->serializable = true;
+	else if (accept(c, "repeatable"))
+		d->repeatable_read = accept(c, "read");
+	else
+		return accept(c, "read") && (accept(c, "committed") || accept(c, "uncommitted"));
+	return d->serializable || d->repeatable_read;
+}
+
+/* BEGIN [WORK|TRANSACTION] [mode, …]; the engine knows BEGIN, REPEATABLE READ and READ ONLY. */
+static int translate_begin(struct cursor *c, struct dialect *d)
+{
+	if (!accept(c, "work"))
+		accept(c, "transaction");
+	while (!at_end(c)) {
+		bool fine = accept(c, "isolation") ? read_isolation(c, d) : false;
+		if (!fine && accept(c, "read")) {
+			d->read_only = accept(c, "only");
+			fine = d->read_only || accept(c, "write");
+		}
+		if (!fine && accept(c, "not"))
+			fine = accept(c, "deferrable");
+		if (!fine && !accept(c, "deferrable")) {
+			refuse_syntax(d, c);
+			return 0;
+		}
+		if (token_is_symbol(&c->token, ","))
+			step(c);
+	}
+	d->kind = DIALECT_BEGIN;
+	bool snapshot = d->serializable || d->repeatable_read;
+	int written =
+		asprintf(&d->sql, "BEGIN%s%s", snapshot ? " ISOLATION LEVEL REPEATABLE READ" : "",
+			d->read_only ? " READ ONLY" : "");
+	return written < 0 ? -1 : 0;
+}
+
+static int give_sql(struct dialect *d, const char *sql)
+{
+	d->kind = DIALECT_SQL;
+	d->sql = strdup(sql);
+	return d->sql ? 0 : -1;
+}
+
+/* COMMIT and ROLLBACK in all their spellings; ROLLBACK TO stays as it is (savepoints). */
+static int translate_end(struct cursor *c, struct dialect *d, const char *sql, bool *taken)
+{
+	if (!accept(c, "work"))
+		accept(c, "transaction");
+	if (accept(c, "and")) {
+		bool no = accept(c, "no");
+		if (!accept(c, "chain") || !no) {
+			refuse(d, "0A000", "AND CHAIN is not supported",
+				"Begin the next transaction.");
+			return 0;
+		}
+	}
+	*taken = at_end(c);
+	return *taken ? give_sql(d, sql) : 0;
+}
+
+static int translate_truncate(struct cursor *c, struct dialect *d)
+{
+	accept(c, "table");
+	accept(c, "only");
+	const char *name = c->token.text;
+	size_t bytes = c->token.bytes;
+	bool named = c->token.kind == TOKEN_WORD || c->token.kind == TOKEN_NAME;
+	if (!named) {
+		refuse_syntax(d, c);
+		return 0;
+	}
+	step(c);
+	while (accept(c, "restart") || accept(c, "continue") || accept(c, "identity") ||
+		accept(c, "restrict"))
+		continue;
+	if (!at_end(c)) {
+		refuse(d, "0A000", "TRUNCATE of this form is not supported",
+			"Truncate one table a statement, without CASCADE.");
+		return 0;
+	}
+	d->kind = DIALECT_SQL;
+	return asprintf(&d->sql, "DELETE FROM %.*s", (int)bytes, name) < 0 ? -1 : 0;
+}
+
+static const struct {
+	const char *word, *message, *hint;
+} refused[] = {
+	{ "copy", "COPY is not supported",
+		"Use INSERT with several rows; demo-db init --pgbench-scale N makes pgbench's "
+		"tables." },
+	{ "listen", "LISTEN is not supported", "" },
+	{ "notify", "NOTIFY is not supported", "" },
+	{ "declare", "cursors are not supported",
+		"Use the extended protocol with a row limit to fetch in parts." },
+	{ "fetch", "cursors are not supported", "" },
+	{ "grant", "GRANT is not supported", "Roles are set in the server's configuration." },
+	{ "revoke", "REVOKE is not supported", "Roles are set in the server's configuration." },
+	{ "comment", "COMMENT is not supported", "" },
+	{ "do", "DO is not supported", "There is no procedural language." },
+	{ "call", "CALL is not supported", "There is no procedural language." },
+	{ "lock", "LOCK is not supported", "Table locks are taken by the statements themselves." },
+	{ "cluster", "CLUSTER is not supported", "" },
+	{ "prepare", "PREPARE as SQL is not supported",
+		"Use the extended protocol: every driver's prepared statements do." },
+	{ "execute", "EXECUTE as SQL is not supported", "" },
+	{ "deallocate", "DEALLOCATE as SQL is not supported", "" },
+};
+
+static bool refuse_by_word(const struct token *first, struct dialect *d)
+{
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		if (token_is(first, refused[i].word)) {
+			refuse(d, "0A000", refused[i].message, refused[i].hint);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool refuse_create(struct cursor *c, struct dialect *d)
+{
+	static const char *const kinds[] = { "function", "procedure", "role", "user", "database",
+		"schema", "extension", "sequence", "type", "domain", "materialized", "publication",
+		"subscription", "rule", "policy", "server", "tablespace" };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		if (!token_is(&c->token, kinds[i]))
+			continue;
+		refuse(d, "0A000", "", "Tables, views, indexes and triggers are what there is.");
+		snprintf(d->message, sizeof d->message, "CREATE or DROP of a %s is not supported",
+			kinds[i]);
+		return true;
+	}
+	return false;
+}
+
+/* VACUUM and ANALYZE of a table, with whatever options, are nothing here; bare ones are SQLite's.
+ */
+static bool translate_maintenance(struct cursor *c, struct dialect *d, const char *tag)
+{
+	if (at_end(c))
+		return false;
+	no_work(d, tag);
+	return true;
+}
+
+/* Statements told by their first word. True: `d` is complete (or memory ran out, see *status). */
+static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
+{
+	bool taken = true;
+	const struct token first = c->token;
+	step(c);
+	if (token_is(&first, "set"))
+		translate_set(c, d);
+	else if (token_is(&first, "show"))
+		translate_show(c, d, DIALECT_SHOW);
+	else if (token_is(&first, "reset"))
+		translate_show(c, d, DIALECT_RESET);
+	else if (token_is(&first, "discard"))
+		d->kind = DIALECT_DISCARD;
+	else if (token_is(&first, "begin"))
+		*status = translate_begin(c, d);
+	else if (token_is(&first, "start") && accept(c, "transaction"))
+		*status = translate_begin(c, d);
+	else if (token_is(&first, "commit") || token_is(&first, "end"))
+		*status = translate_end(c, d, "COMMIT", &taken);
+	else if (token_is(&first, "rollback") || token_is(&first, "abort"))
+		*status = translate_end(c, d, "ROLLBACK", &taken);
+	else if (token_is(&first, "truncate"))
+		*status = translate_truncate(c, d);
+	else if (token_is(&first, "vacuum"))
+		taken = translate_maintenance(c, d, "VACUUM");
+	else if (token_is(&first, "analyze"))
+		taken = translate_maintenance(c, d, "ANALYZE");
+	else if (token_is(&first, "create") || token_is(&first, "drop"))
+		taken = (accept(c, "or"), accept(c, "replace"), refuse_create(c, d));
+	else if ((token_is(&first, "pause") || token_is(&first, "resume")) && at_end(c)) {
+		d->kind = DIALECT_INTAKE;
+		append_plain(d->name, sizeof d->name, &first, true);
+	} else
+		taken = refuse_by_word(&first, d);
+	return taken || d->kind == DIALECT_REFUSED || *status != 0;
+}
+
+int dialect_translate(const char *sql, size_t bytes, const struct dialect_context *context,
+	struct dialect *result)
+{
+	int status = 0;
+	struct cursor c = { .lexer = { .at = sql, .end = sql + bytes } };
+	*result = (struct dialect){ .kind = DIALECT_EMPTY };
+	step(&c);
+	if (at_end(&c))
+		return 0;
+	if (translate_by_word(&c, result, &status))
+		return status;
+	struct rewrite rewrite = { .context = context };
+	status = rewrite_sql(&rewrite, sql, bytes);
+	if (status == 0 && rewrite.error[0]) {
+		refuse(result, rewrite.sqlstate, rewrite.error, "");
+		free(rewrite.sql);
+		return 0;
+	}
+	result->kind = DIALECT_SQL;
+	result->sql = rewrite.sql;
+	return status;
+}
+
+void dialect_free(struct dialect *result)
+{
+	free(result->sql);
+	result->sql = NULL;
+}

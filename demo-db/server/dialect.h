@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect.h - what PostgreSQL clients write and SQLite does not read, translated in one place.
+ *
+ *   expr::type                     CAST(expr AS affinity)
+ *   $tag$text$tag$, E'a\nb'        'text' with quotes doubled, escapes resolved
+ *   now(), version(), current_user, current_database() …   an SQLite expression or a literal
+ *   serial, bigserial              INTEGER (rowid alias when it is the primary key)
+ *   ILIKE                          LIKE (which ignores ASCII case in SQLite anyway)
+ *   pg_catalog. and public.        dropped; pg_catalog tables are the server's views
+ *   FOR UPDATE, FOR SHARE          dropped: one writer at a time makes them void
+ *   USING btree, WITH (…) of CREATE, TABLESPACE name       dropped
+ *   START TRANSACTION …, BEGIN WORK …, ABORT, END          BEGIN / COMMIT / ROLLBACK
+ *   TRUNCATE [TABLE] t             DELETE FROM t
+ *   SET, SHOW, RESET, DISCARD      recognised, for the session to answer
+ *   VACUUM t, ANALYZE t            recognised: the table form is a no-op here
+ *   COPY, LISTEN, NOTIFY, DECLARE, CREATE FUNCTION/ROLE/…  refused with 0A000 and a hint
+ *
+ * Everything else passes through as written. Pure; not thread-safe per result, no globals.
+ */
+#ifndef DEMO_DB_DIALECT_H
+#define DEMO_DB_DIALECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dialect_kind {
+	DIALECT_EMPTY,	 /* white space and comments only */
+	DIALECT_SQL,	 /* `sql` is for the engine */
+	DIALECT_BEGIN,	 /* `sql` is for the engine; isolation and read_only are set */
+	DIALECT_SET,	 /* name, value (NULL: DEFAULT); local: until the transaction's end */
+	DIALECT_SHOW,	 /* name ("all") */
+	DIALECT_RESET,	 /* name ("all") */
+	DIALECT_DISCARD, /* everything the session keeps */
+	DIALECT_NO_WORK, /* nothing to do; answer `tag` */
+	DIALECT_REFUSED, /* sqlstate, message, hint */
+	DIALECT_INTAKE,	 /* PAUSE or RESUME, in `name` */
+};
+
+#define DIALECT_NAME_MAX 128
+#define DIALECT_TEXT_MAX 256
+
+struct dialect_context { /* what literals stand for */
+	const char *user, *database, *version;
+	uint32_t process;
+};
+
+struct dialect {
+	enum dialect_kind kind;
+	char *sql; /* owned: dialect_free */
+	char name[DIALECT_NAME_MAX], value[DIALECT_TEXT_MAX];
+	bool value_default, local;
+	char tag[32];
+	char sqlstate[6];
+	char message[DIALECT_TEXT_MAX], hint[DIALECT_TEXT_MAX];
+	bool repeatable_read, serializable, read_only;
+};
+
+/* Translates one statement (no more than one; a trailing semicolon is fine). Returns 0, or -1 when
+ * memory is out. Bad input is DIALECT_REFUSED. O(bytes). */
+int dialect_translate(const char *sql, size_t bytes, const struct dialect_context *context,
+	struct dialect *result);
+void dialect_free(struct dialect *result);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What PostgreSQL clients write, and what the engine is given instead. */
+#include "demo-db/server/dialect.h"
+#include "demo-db/server/lexer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static const struct dialect_context context = {
+	.user = "demo", .database = "o'base", .version = "PostgreSQL 15.0", .process = 42
+};
+
+static struct dialect translate(const char *sql)
+{
+	struct dialect d;
+	assert_int_equal(dialect_translate(sql, strlen(sql), &context, &d), 0);
+	return d;
+}
+
+static void assert_sql(const char *from, const char *to)
+{
+	struct dialect d = translate(from);
+	if (d.kind != DIALECT_SQL && d.kind != DIALECT_BEGIN)
+		fail_msg("%s: kind %d, %s", from, (int)d.kind, d.message);
+	assert_string_equal(d.sql, to);
+	dialect_free(&d);
+}
+
+static void assert_refused(const char *from, const char *sqlstate)
+{
+	struct dialect d = translate(from);
+	if (d.kind != DIALECT_REFUSED)
+		fail_msg("%s: kind %d, not refused", from, (int)d.kind);
+	assert_string_equal(d.sqlstate, sqlstate);
+	assert_int_not_equal(d.message[0], 0);
+	dialect_free(&d);
+}
+
+static void a_cast_wraps_the_operand_before_it(void **state)
+{
+	(void)state;
+	assert_sql("select '12'::int", "select CAST('12' AS INTEGER)");
+	assert_sql("select a.b::text, 1", "select CAST(a.b AS TEXT), 1");
+	assert_sql("select (1 + 2)::bigint", "select CAST((1 + 2) AS INTEGER)");
+	assert_sql("select f(x, (y))::float8 from t", "select CAST(f(x, (y)) AS REAL) from t");
+	assert_sql("select $1::varchar(20)", "select CAST($1 AS TEXT)");
+	assert_sql("select x::int::text", "select CAST(CAST(x AS INTEGER) AS TEXT)");
+	assert_sql("select '1'::timestamp without time zone, 2", "select CAST('1' AS TEXT), 2");
+	assert_sql("select 1 + 2::int", "select 1 + CAST(2 AS INTEGER)");
+	assert_refused("select ::int", "42601");
+	assert_refused("select 1::no_such_type", "42704");
+	assert_refused("select '{}'::int[]", "0A000");
+}
+
+static void strings_of_every_spelling_become_plain_ones(void **state)
+{
+	(void)state;
+	assert_sql("select E'a\\'b\\nc''d'", "select 'a''b\nc''d'");
+	assert_sql("select $$it's$$", "select 'it''s'");
+	assert_sql("select $q$a$$b$q$, $1", "select 'a$$b', $1");
+	assert_sql("select 'a;b' ;", "select 'a;b'");
+	assert_refused("select 'open", "42601");
+}
+
+static void constants_of_the_session_are_written_in(void **state)
+{
+	(void)state;
+	assert_sql("select current_user", "select 'demo'");
+	assert_sql("select current_database()", "select 'o''base'");
+	assert_sql("select pg_backend_pid()", "select 42");
+	assert_sql("select pg_catalog.version()", "select 'PostgreSQL 15.0'");
+	assert_sql("select t.now, now from t", "select t.now, now from t");
+	assert_sql("values (now())", "values (strftime('%Y-%m-%d %H:%M:%f','now'))");
+}
+
+static void definitions_lose_what_sqlite_has_not(void **state)
+{
+	(void)state;
+	assert_sql("CREATE TABLE t(id SERIAL, k INTEGER, PRIMARY KEY (id))",
+		"CREATE TABLE t(id INTEGER, k INTEGER, PRIMARY KEY (id))");
+	assert_sql("create table t(a int) with (fillfactor=100)", "create table t(a int)");
+	assert_sql("create index i on t using btree (a)", "create index i on t (a)");
+	assert_sql("create table public.t(b bytea)", "create table t(b BLOB)");
+	assert_sql("select serial from t", "select serial from t");
+}
+
+static void row_locks_are_void(void **state)
+{
+	(void)state;
+	assert_sql("select a from t where b = 1 for update", "select a from t where b = 1");
+	assert_sql("select a from t for share of t nowait", "select a from t");
+	assert_sql("update t set a = 1", "update t set a = 1");
+}
+
+static void transactions_begin_in_every_form(void **state)
+{
+	(void)state;
+	assert_sql("BEGIN", "BEGIN");
+	assert_sql("begin work;", "BEGIN");
+	assert_sql("start transaction isolation level serializable, read only",
+		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+	assert_sql("begin transaction read write", "BEGIN");
+	assert_sql("end", "COMMIT");
+	assert_sql("abort", "ROLLBACK");
+	assert_sql("rollback to savepoint s", "rollback to savepoint s");
+	assert_refused("begin nonsense", "42601");
+	assert_refused("commit and chain", "0A000");
+}
+
+static void settings_are_told_apart(void **state)
+{
+	(void)state;
+	struct dialect d = translate("SET application_name TO 'my ''app'");
+	assert_int_equal(d.kind, DIALECT_SET);
+	assert_string_equal(d.name, "application_name");
+	assert_string_equal(d.value, "my 'app");
+	d = translate("set local Cancel.Priority = low;");
+	assert_true(d.local);
+	assert_string_equal(d.name, "cancel.priority");
+	assert_string_equal(d.value, "low");
+	d = translate("set time zone default");
+	assert_string_equal(d.name, "timezone");
+	assert_true(d.value_default);
+	d = translate("show transaction isolation level");
+	assert_int_equal(d.kind, DIALECT_SHOW);
+	assert_string_equal(d.name, "transaction_isolation");
+	assert_refused("set x", "42601");
+	assert_refused("set role admin", "0A000");
+}
+
+static void what_is_not_there_is_refused_by_name(void **state)
+{
+	(void)state;
+	assert_refused("copy t from stdin", "0A000");
+	assert_refused("create function f() returns int", "0A000");
+	assert_refused("create or replace procedure p()", "0A000");
+	assert_refused("truncate a, b", "0A000");
+	assert_sql("truncate table pgbench_history", "DELETE FROM pgbench_history");
+}
+
+static void maintenance_of_one_table_is_no_work(void **state)
+{
+	(void)state;
+	struct dialect d = translate("vacuum analyze pgbench_branches");
+	assert_int_equal(d.kind, DIALECT_NO_WORK);
+	assert_string_equal(d.tag, "VACUUM");
+	assert_sql("vacuum", "vacuum");
+}
+
+static void comments_alone_are_empty(void **state)
+{
+	(void)state;
+	assert_int_equal(translate(" -- nothing\n /* at /* all */ */ ;").kind, DIALECT_EMPTY);
+	assert_int_equal(translate("").kind, DIALECT_EMPTY);
+	assert_refused("select /* open", "42601");
+}
+
+static void deep_nesting_is_an_error(void **state)
+{
+	(void)state;
+	char sql[400] = "select ";
+	memset(sql + 7, '(', 300);
+	sql[307] = '\0';
+	assert_refused(sql, "54001");
+}
+
+static void a_string_of_statements_is_cut_at_its_semicolons(void **state)
+{
+	(void)state;
+	const char *sql = "select ';'; -- ;\nselect 2;";
+	size_t first = lexer_statement_bytes(sql, strlen(sql));
+	assert_int_equal(first, 11);
+	assert_int_equal(
+		lexer_statement_bytes(sql + first, strlen(sql) - first), strlen(sql) - first);
+	const char *trigger =
+		"create trigger x after insert on t begin update t set a = case when 1 "
+		"then 2 end; end; select 1";
+	assert_int_equal(lexer_statement_bytes(trigger, strlen(trigger)), strlen(trigger) - 9);
+	const char *number = "select 1e";
+	assert_int_equal(lexer_statement_bytes(number, strlen(number)), strlen(number));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cast_wraps_the_operand_before_it),
+		cmocka_unit_test(strings_of_every_spelling_become_plain_ones),
+		cmocka_unit_test(constants_of_the_session_are_written_in),
+		cmocka_unit_test(definitions_lose_what_sqlite_has_not),
+		cmocka_unit_test(row_locks_are_void),
+		cmocka_unit_test(transactions_begin_in_every_form),
+		cmocka_unit_test(settings_are_told_apart),
+		cmocka_unit_test(what_is_not_there_is_refused_by_name),
+		cmocka_unit_test(maintenance_of_one_table_is_no_work),
+		cmocka_unit_test(comments_alone_are_empty),
+		cmocka_unit_test(deep_nesting_is_an_error),
+		cmocka_unit_test(a_string_of_statements_is_cut_at_its_semicolons),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
