@@ -7,10 +7,12 @@
 
 extern const struct sim_lane sim_lane_metastable;
 extern const struct sim_lane sim_lane_retry_budget;
+extern const struct sim_lane sim_lane_admission;
 
 const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_metastable,
 	&sim_lane_retry_budget,
+	&sim_lane_admission,
 	NULL,
 };
 

@@ -33,8 +33,9 @@ uint64_t *sim_windows_backlog(const struct sim_windows *windows)
 	return backlog;
 }
 
-/* Exactly the load. The truncated interval puts one more original into a second now and then: that one
- * counts where the second before it is at the load. (A server that still catches up serves more.) */
+/* Exactly the load. The truncated interval puts one more original into a second now and then: that
+ * one counts where the second before it is at the load. (A server that still catches up serves
+ * more.) */
 static bool at_load(const struct sim_windows *windows, size_t second, uint64_t load)
 {
 	uint32_t goodput = windows->rows[second].goodput;
