@@ -8,11 +8,19 @@
 extern const struct sim_lane sim_lane_metastable;
 extern const struct sim_lane sim_lane_retry_budget;
 extern const struct sim_lane sim_lane_admission;
+extern const struct sim_lane sim_lane_hidden_capacity;
+extern const struct sim_lane sim_lane_trigger_intensity;
+extern const struct sim_lane sim_lane_healing_time;
+extern const struct sim_lane sim_lane_composition;
 
 const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_metastable,
 	&sim_lane_retry_budget,
 	&sim_lane_admission,
+	&sim_lane_hidden_capacity,
+	&sim_lane_trigger_intensity,
+	&sim_lane_healing_time,
+	&sim_lane_composition,
 	NULL,
 };
 
