@@ -24,5 +24,10 @@
 #include <cancel/admission/retry_finagle.h>
 #include <cancel/admission/retry_grpc.h>
 #include <cancel/admission/retry_sre.h>
+/* Overload control by queuing delay, response time, credits and throughput. */
+#include <cancel/admission/breakwater.h>
+#include <cancel/admission/codel.h>
+#include <cancel/admission/protego.h>
+#include <cancel/admission/seda.h>
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Integer arithmetic the admission objects share: parts per million and sums that saturate. */
+/* Integer arithmetic the admission objects share: shares, roots, and sums that saturate. */
 #ifndef CANCEL_ADMISSION_FIXED_H
 #define CANCEL_ADMISSION_FIXED_H
 
@@ -31,6 +31,23 @@ static inline uint64_t mul_sat(uint64_t a, uint64_t b)
 static inline uint64_t sub_floor(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
+}
+
+/* floor(sqrt(x)), bit by bit: 32 steps, no libm. */
+static inline uint64_t root_floor(uint64_t x)
+{
+	uint64_t root = 0;
+
+	for (uint64_t bit = UINT64_C(1) << 62; bit; bit >>= 2) {
+		const uint64_t trial = root + bit;
+
+		root >>= 1;
+		if (x >= trial) {
+			x -= trial;
+			root += bit;
+		}
+	}
+	return root;
 }
 
 #endif
