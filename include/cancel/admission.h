@@ -29,5 +29,10 @@
 #include <cancel/admission/codel.h>
 #include <cancel/admission/protego.h>
 #include <cancel/admission/seda.h>
+/* Isolation among classes of requests. */
+#include <cancel/admission/darc.h>
+#include <cancel/admission/parties.h>
+#include <cancel/admission/partition.h>
+#include <cancel/admission/pbox.h>
 
 #endif
