@@ -18,16 +18,17 @@
 
 #define NEVER	     UINT64_MAX
 #define ATTEMPT_BITS 8
-#define CHUNK_SLOTS  4095
+#define CHUNK_SLOTS  72 /* about 1 KiB */
 
 struct slot {
 	uint64_t packed; /* arrival above, attempt number below */
-	uint64_t original;
-};
+	uint32_t original_low;
+	uint16_t original_high; /* 48 bits: more than any bound lets arrive */
+} __attribute__((packed, aligned(2)));
 
 struct chunk {
-	struct slot slots[CHUNK_SLOTS];
 	struct chunk *next;
+	struct slot slots[CHUNK_SLOTS];
 };
 
 struct place {
@@ -98,7 +99,11 @@ static inline struct slot *at(const struct place *place)
 
 static void queue_add(struct queue *queue, uint64_t at_ns, uint32_t attempt, uint64_t original)
 {
-	*at(&queue->tail) = (struct slot){ at_ns << ATTEMPT_BITS | attempt, original };
+	*at(&queue->tail) = (struct slot){
+		.packed = at_ns << ATTEMPT_BITS | attempt,
+		.original_low = (uint32_t)original,
+		.original_high = (uint16_t)(original >> 32),
+	};
 	queue->tail.index++;
 	if (++queue->tail.slot == CHUNK_SLOTS) {
 		queue->tail.slot = 0;
@@ -139,7 +144,7 @@ static struct sim_attempt attempt_of(const struct slot *slot)
 {
 	return (struct sim_attempt){
 		.arrival_ns = arrival_of(slot),
-		.original = slot->original,
+		.original = (uint64_t)slot->original_high << 32 | slot->original_low,
 		.attempt = slot->packed & ((1u << ATTEMPT_BITS) - 1),
 	};
 }
@@ -337,6 +342,7 @@ void sim_causal(const struct sim_single *single, const struct sim_causal_options
 		windows->bound = "number of events";
 	else if (c.cost.queued_max >= SIM_QUEUE_MAX)
 		windows->bound = "number of queued attempts";
+	windows->memory_bytes = c.cost.memory_bytes;
 	queue_free(&c.queue);
 	queue_free(&c.retries);
 	queue_free(&c.resends);

@@ -197,7 +197,8 @@ static int parse(struct request *request, int argc, char **argv)
 static void print_help(const struct sim_run *run)
 {
 	char range[SIM_ERROR_MAX];
-	printf("usage: cancel-sim lane %s [options]\n%s\n\n", run->lane->name, run->lane->what);
+	printf("usage: cancel-sim %s%s [options]\n%s\n\n",
+		run->lane == &sim_lane_speed ? "" : "lane ", run->lane->name, run->lane->what);
 	for (size_t i = 0; i < run->options.count; i++) {
 		const struct sim_key *key = run->options.settings[i].key;
 		sim_key_range(key, range, sizeof(range));
@@ -275,21 +276,19 @@ static int execute(struct request *request)
 	return status;
 }
 
-int sim_command_lane(int argc, char **argv)
+/* argv[0] is any name; options follow. */
+static int run_lane(const struct sim_lane *lane, int argc, char **argv)
 {
-	if (argc < 1 || argv[0][0] == '-')
-		return refuse("lane needs a name or number; see cancel-sim list");
-	const struct sim_lane *lane = sim_lane_find(argv[0]);
-	if (!lane)
-		return refuse("unknown lane '%.60s'; see cancel-sim list", argv[0]);
-	struct request request = { .run = {
-					   .lane = lane,
-					   .report = sim_report_new(),
-					   .seed = 1,
-					   .seeds = lane->seeds > 0 ? lane->seeds : 1,
-					   .events_limit = SIM_EVENTS_DEFAULT,
-					   .progress = isatty(STDERR_FILENO),
-				   } };
+	struct request request = {
+		.run = {
+			.lane = lane,
+			.report = sim_report_new(),
+			.seed = 1,
+			.seeds = lane->seeds > 0 ? lane->seeds : 1,
+			.events_limit = SIM_EVENTS_DEFAULT,
+			.progress = isatty(STDERR_FILENO),
+		},
+	};
 	sim_options_init(&request.run.options, lane->keys);
 	int status = parse(&request, argc, argv);
 	if (status == 0 && request.help)
@@ -299,6 +298,21 @@ int sim_command_lane(int argc, char **argv)
 	sim_options_free(&request.run.options);
 	sim_report_free(request.run.report);
 	return status;
+}
+
+int sim_command_lane(int argc, char **argv)
+{
+	if (argc < 1 || argv[0][0] == '-')
+		return refuse("lane needs a name or number; see cancel-sim list");
+	const struct sim_lane *lane = sim_lane_find(argv[0]);
+	if (!lane)
+		return refuse("unknown lane '%.60s'; see cancel-sim list", argv[0]);
+	return run_lane(lane, argc, argv);
+}
+
+int sim_command_speed(int argc, char **argv)
+{
+	return run_lane(&sim_lane_speed, argc, argv);
 }
 
 int sim_command_list(int argc, char **argv)

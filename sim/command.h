@@ -9,5 +9,6 @@
 /* argv[0] is the lane's name or number. */
 int sim_command_lane(int argc, char **argv);
 int sim_command_list(int argc, char **argv);
+int sim_command_speed(int argc, char **argv);
 
 #endif

@@ -3,8 +3,9 @@
  * events.h - the agenda of a causal run: what happens next.
  *
  * Ordered by instant; at one instant by rank (trigger, completion, wake, timeout, arrival, tick),
- * then by sequence. With these ties the event engine gives the windows of the sweep (docs/simulator.md).
- * An event cannot be taken back: put a generation in `arg` and ignore the stale one.
+ * then by sequence. With these ties the event engine gives the windows of the sweep
+ * (docs/simulator.md). An event cannot be taken back: put a generation in `arg` and ignore the
+ * stale one.
  */
 #ifndef SIM_EVENTS_H
 #define SIM_EVENTS_H

@@ -62,6 +62,8 @@ bool sim_report_bound(struct sim_run *run, const char *what, const struct sim_cl
 
 /* The registry: ended by NULL. */
 extern const struct sim_lane *const sim_lanes[];
+/* `cancel-sim speed`: a lane in all but the registry, for its results differ from run to run. */
+extern const struct sim_lane sim_lane_speed;
 /* By name or number; NULL: unknown. */
 const struct sim_lane *sim_lane_find(const char *name);
 

@@ -8,7 +8,8 @@
 static void usage(FILE *out)
 {
 	fputs("usage: cancel-sim list\n"
-	      "       cancel-sim lane NAME|NUMBER [options]   (--help lists the lane's keys)\n",
+	      "       cancel-sim lane NAME|NUMBER [options]   (--help lists the lane's keys)\n"
+	      "       cancel-sim speed [options]\n",
 		out);
 }
 
@@ -17,6 +18,8 @@ int main(int argc, char **argv)
 	const char *command = argc > 1 ? argv[1] : "";
 	if (strcmp(command, "lane") == 0)
 		return sim_command_lane(argc - 2, argv + 2);
+	if (strcmp(command, "speed") == 0)
+		return sim_command_speed(argc - 1, argv + 1);
 	if (strcmp(command, "list") == 0)
 		return sim_command_list(argc - 2, argv + 2);
 	if (strcmp(command, "--help") == 0 || strcmp(command, "help") == 0) {

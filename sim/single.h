@@ -52,7 +52,8 @@ struct sim_windows {
 	struct sim_window *rows;
 	size_t count; /* whole seconds of the duration, a started one included */
 	uint64_t attempts;
-	const char *bound; /* NULL, or the bound that ended the run early */
+	uint64_t memory_bytes; /* what the engine held beside these rows, at most */
+	const char *bound;     /* NULL, or the bound that ended the run early */
 };
 
 /* Rows for the whole duration, all zero. */
@@ -89,8 +90,8 @@ struct sim_causal_options {
 #define SIM_QUEUE_MAX 67108864ull /* bound on attempts queued at once (1 GiB) */
 
 struct sim_causal_cost {
-	uint64_t queued_max;   /* most attempts in the queue at once */
-	uint64_t memory_bytes; /* the queue at that time */
+	uint64_t queued_max;   /* most attempts in the queue at once … */
+	uint64_t memory_bytes; /* … and what the queue took then */
 	uint64_t events;
 };
 

@@ -95,5 +95,6 @@ void sim_sweep(const struct sim_single *single, sim_budget_fn budget, void *stat
 	}
 	windows->attempts = attempts;
 	windows->bound = attempts < attempts_limit ? NULL : "number of events";
+	windows->memory_bytes = pending.capacity * sizeof(*pending.ring);
 	free(pending.ring);
 }
