@@ -15,7 +15,8 @@
 	X(CANCEL_ESTATE, 3, "already started, or not started")                                     \
 	X(CANCEL_ETHREAD, 4, "cannot start a thread")                                              \
 	X(CANCEL_EREQUESTED, 5, "a cancel was delivered: abort now")                               \
-	X(CANCEL_ENOTASK, 6, "no current task")
+	X(CANCEL_ENOTASK, 6, "no such task, or no current task")                                   \
+	X(CANCEL_EBUSY, 7, "not now: the task is blocked, or the delivery queue is full")
 
 enum cancel_error {
 #define X(name, number, text) name = -(number),

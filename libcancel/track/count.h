@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * count.h - the counters of observe.h: misuse, full tables, what happened.
+ *
+ * A call that may do a read-modify-write adds to the global counters. A hot call with a current
+ * task stores into the task's own cold block; cancel_free adds those up.
+ */
+#ifndef CANCEL_TRACK_COUNT_H
+#define CANCEL_TRACK_COUNT_H
+
+#include <cancel/observe.h>
+
+#include "libcancel/sys/order.h"
+
+/* What a hot call can meet: a subset of CANCEL_COUNTERS. */
+#define HOT_COUNTERS(X)                                                                            \
+	X(bad_resource)                                                                            \
+	X(wrong_type)                                                                              \
+	X(wrong_mode)                                                                              \
+	X(release_without_acquire)                                                                 \
+	X(double_release)                                                                          \
+	X(give_up_without_wait)                                                                    \
+	X(entries_folded)                                                                          \
+	X(entries_dropped)                                                                         \
+	X(nesting_saturated)
+
+enum hot_counter {
+#define X(name) HOT_##name,
+	HOT_COUNTERS(X)
+#undef X
+		HOT_COUNTS
+};
+
+struct slot;
+
+extern _Atomic uint64_t counters[CANCEL_COUNTER_COUNT];
+
+static inline void count(enum cancel_counter counter)
+{
+	add_relaxed(&counters[counter], 1);
+}
+
+/* Owner only: one relaxed store. */
+void count_hot(struct slot *s, enum hot_counter counter);
+/* Moves the slot's counts into the global ones; cancel_free. */
+void count_fold(struct slot *s);
+/* Global counts plus those still in live slots. */
+uint64_t count_total(enum cancel_counter counter);
+void count_reset(void);
+
+/* A call without a current task, or while the library is off. */
+void count_untracked(void);
+
+#endif

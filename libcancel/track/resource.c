@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resource.c - owns the table of resources. Knows nothing of who uses them.
+ */
+#include "libcancel/track/resource.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libcancel/track/count.h"
+#include "libcancel/track/run.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf; writers only */
+static struct resource table[CANCEL_RESOURCES_MAX];
+static _Atomic uint32_t table_count; /* released after the entry it covers is written */
+
+static const uint8_t shared_exclusive[CANCEL_LOCK_MODES_MAX] = { 2, 3 };
+
+uint32_t resource_count(void)
+{
+	return load_acquire(&table_count);
+}
+
+const struct resource *resource_at(uint32_t index)
+{
+	return &table[index];
+}
+
+static uint32_t modes_of(const uint8_t *conflicts)
+{
+	uint32_t modes = 0;
+	for (uint32_t i = 0; i < CANCEL_LOCK_MODES_MAX; i++)
+		if (conflicts[i])
+			modes = i + 1;
+	return modes;
+}
+
+static bool symmetric(const uint8_t *conflicts)
+{
+	for (uint32_t i = 0; i < CANCEL_LOCK_MODES_MAX; i++)
+		for (uint32_t j = 0; j < CANCEL_LOCK_MODES_MAX; j++)
+			if ((conflicts[i] >> j & 1) != (conflicts[j] >> i & 1))
+				return false;
+	return true;
+}
+
+static uint32_t make_id(uint32_t index, enum cancel_resource_type type, uint32_t modes)
+{
+	uint32_t width_log2 = modes <= 2 ? 5 : modes <= 4 ? 4 : 3;
+	return (index + 1) | (uint32_t)type << 8 | width_log2 << 10 | modes << 13;
+}
+
+static struct cancel_resource find(const char *name, enum cancel_resource_type type)
+{
+	struct cancel_resource none = { 0 };
+	uint32_t n = load_relaxed(&table_count);
+	for (uint32_t i = 0; i < n; i++)
+		if (resource_type(table[i].id) == type &&
+			strncmp(table[i].name, name, CANCEL_NAME_MAX - 1) == 0)
+			return table[i].id;
+	return none;
+}
+
+static struct cancel_resource append(const char *name, enum cancel_resource_type type,
+	uint64_t capacity, const uint8_t *conflicts)
+{
+	struct cancel_resource none = { 0 };
+	uint32_t index = load_relaxed(&table_count);
+	if (index == CANCEL_RESOURCES_MAX) {
+		count(CANCEL_COUNT_resources_refused);
+		return none;
+	}
+	struct resource *r = &table[index];
+	uint32_t modes = type == CANCEL_LOCK ? modes_of(conflicts) : 0;
+	*r = (struct resource){ .capacity = capacity, .id = { make_id(index, type, modes) } };
+	snprintf(r->name, sizeof(r->name), "%s", name);
+	if (type == CANCEL_LOCK)
+		memcpy(r->conflicts, conflicts, sizeof(r->conflicts));
+	store_release(&table_count, index + 1);
+	return r->id;
+}
+
+struct cancel_resource cancel_create_resource(const char *name, enum cancel_resource_type type,
+	const struct cancel_resource_options *options)
+{
+	struct cancel_resource r = { 0 };
+	struct cancel_resource_options o = { 0 };
+
+	if (!run_is_on() || in_action) {
+		count_untracked();
+		return r;
+	}
+	if (options) {
+		size_t known = options->struct_size;
+		memcpy(&o, options, known < sizeof(o) ? known : sizeof(o));
+	}
+	if (!name || !name[0] || type < CANCEL_LOCK || type > CANCEL_QUEUE ||
+		!symmetric(o.conflicts)) {
+		count(CANCEL_COUNT_resources_refused);
+		return r;
+	}
+	pthread_mutex_lock(&lock);
+	r = find(name, type);
+	if (!r.id)
+		r = append(name, type, o.capacity,
+			modes_of(o.conflicts) ? o.conflicts : shared_exclusive);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+void resources_forget(void)
+{
+	pthread_mutex_lock(&lock);
+	store_release(&table_count, 0);
+	pthread_mutex_unlock(&lock);
+}
+
+void resources_lock_for_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void resources_unlock_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+int cancel_resource_index(struct cancel_resource r)
+{
+	uint32_t index = resource_index(r);
+	return r.id && index < resource_count() ? (int)index : -1;
+}
+
+void cancel_resource_name(int index, char name[CANCEL_NAME_MAX])
+{
+	uint32_t n = resource_count();
+	snprintf(name, CANCEL_NAME_MAX, "%s",
+		index >= 0 && (uint32_t)index < n ? table[index].name : "");
+}

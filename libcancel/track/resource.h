@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resource.h - the table of resources, and what a resource's id says about it.
+ *
+ * The id carries all a hot call needs: bits 0-7 index + 1, 8-9 type, 10-12 log2 of the width of a
+ * lock mode's nesting count, 13-16 number of lock modes.
+ */
+#ifndef CANCEL_TRACK_RESOURCE_H
+#define CANCEL_TRACK_RESOURCE_H
+
+#include <cancel/observe.h>
+
+static inline uint32_t resource_index(struct cancel_resource r)
+{
+	return (r.id & 0xff) - 1;
+}
+
+static inline uint32_t resource_type(struct cancel_resource r)
+{
+	return r.id >> 8 & 3;
+}
+
+static inline uint32_t resource_mode_width(struct cancel_resource r)
+{
+	return 1u << (r.id >> 10 & 7);
+}
+
+static inline uint32_t resource_modes(struct cancel_resource r)
+{
+	return r.id >> 13 & 15;
+}
+
+static inline bool resource_valid(struct cancel_resource r)
+{
+	return resource_index(r) < CANCEL_RESOURCES_MAX && resource_type(r);
+}
+
+struct resource { /* written before the count that covers it is released; then constant */
+	char name[CANCEL_NAME_MAX];
+	struct cancel_resource id;
+	uint64_t capacity;
+	uint8_t conflicts[CANCEL_LOCK_MODES_MAX];
+};
+
+uint32_t resource_count(void);
+/* index < resource_count() */
+const struct resource *resource_at(uint32_t index);
+/* Start only, with no task alive. */
+void resources_forget(void);
+
+void resources_lock_for_fork(void);
+void resources_unlock_after_fork(void);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * task.h - a task's life as the rest of the library sees it.
+ */
+#ifndef CANCEL_TRACK_TASK_H
+#define CANCEL_TRACK_TASK_H
+
+#include "libcancel/track/slot.h"
+
+/* The SLO a task bears: its own, its class's (given or learned), or none (0). */
+uint64_t task_slo_ns(const struct slot *s);
+
+static inline uint64_t task_id(const struct slot *s)
+{
+	return id_make(s->index, word_generation(load_relaxed(&s->word)));
+}
+
+/* A task by id for its owner: the current one, or an unbound one, which is bound to the caller for
+ * the time (*borrowed). NULL: ended or bound elsewhere, and counted. */
+struct slot *task_hold(uint64_t id, bool *borrowed);
+void task_let_go(struct slot *s, bool borrowed);
+
+/* A delivered task whose holds on the blamed resources may have gone: posts RELEASED. Owner. */
+void task_check_released(struct slot *s);
+
+/* usage.c: releases and folds everything the task still has; cancel_free. */
+void usage_end(struct slot *s, uint64_t now_ns);
+
+/* control/ sets this before the first task: captures the calling thread's stack for task `id`. */
+extern void (*_Atomic task_capture_stack)(uint64_t id);
+
+/* Prepares thread exit and fork handling; once. */
+void task_init(void);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * word.c - owns the state word: generation | bound | state. Why a cancel reaches only its target:
+ *
+ *	FREE → RUNNING ⇄ BLOCKED
+ *	         │ ↑ └→ CHANGING → back      (owner: exchange of the action)
+ *	         ↓ └──────────────┐
+ *	     DELIVERING → DELIVERED          (delivery thread; DELIVERED → RUNNING: rerun, by the owner)
+ *	RUNNING, BLOCKED, DELIVERED → ENDING → FREE with the next generation   (owner)
+ *
+ * 1. Every change is a compare-and-swap of the whole word, generation included, or is made by the
+ *    only thread that may leave the state it is in. The action runs only inside DELIVERING.
+ * 2. The delivery thread enters DELIVERING from RUNNING or DELIVERED of the generation it was
+ *    given. The swap fails for any other generation; so an action never *starts* for another task.
+ * 3. Only the delivery thread leaves DELIVERING, after the action has returned. The owner's ways
+ *    on (end, block, change the action, rerun) all start from other states, so each of them waits.
+ *    Hence when cancel_free, cancel_block or cancel_set_action returns, no action is running, and
+ *    since the word has left RUNNING or the generation is over, none will start.
+ * 4. The owner publishes the action before the word (release in word_open, word_change_end); the
+ *    delivery thread reads it after its swap (acquire). While DELIVERING the owner does not write
+ *    it (rule 3).
+ * 5. The generation only grows, and has 56 bits: it never comes back.
+ *
+ * The binding is a bit of the same word: two threads that bind the same task swap the same word,
+ * and one of them fails. What the former owner stored is released by its unbind and acquired by
+ * the next bind.
+ *
+ * Waiting for an action is rare, so all waiters share one lock and one condition. It is a leaf:
+ * nothing else is locked while it is held and no host code runs under it. Cancellation of the
+ * waiting thread is off meanwhile, since a thread's own cancel may be the action it waits for.
+ */
+#include "libcancel/track/word.h"
+
+#include <sched.h>
+
+static pthread_mutex_t action_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t action_over = PTHREAD_COND_INITIALIZER;
+
+/* Returns once the state is not DELIVERING. */
+static void wait_for_action(struct slot *s)
+{
+	int cancel_state;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	pthread_mutex_lock(&action_lock);
+	while (word_state(load_acquire(&s->word)) == SLOT_DELIVERING)
+		pthread_cond_wait(&action_over, &action_lock);
+	pthread_mutex_unlock(&action_lock);
+	pthread_setcancelstate(cancel_state, NULL);
+}
+
+static inline uint64_t with_state(uint64_t word, enum slot_state state)
+{
+	return (word & ~(uint64_t)WORD_STATE) | state;
+}
+
+uint64_t word_open(struct slot *s)
+{
+	uint64_t generation = word_generation(load_relaxed(&s->word));
+	store_release(&s->word,
+		generation << WORD_GENERATION_SHIFT | WORD_BOUND | SLOT_RUNNING);
+	return id_make(s->index, generation);
+}
+
+/* The owner's way from a state it may leave to `to`; waits out an action. Returns where it came
+ * from. */
+static enum slot_state leave(struct slot *s, enum slot_state to)
+{
+	uint64_t word = load_acquire(&s->word);
+	for (;;) {
+		if (unlikely(word_state(word) == SLOT_DELIVERING)) {
+			wait_for_action(s);
+			word = load_acquire(&s->word);
+		} else if (likely(cas_acq_rel(&s->word, &word, with_state(word, to)))) {
+			return word_state(word);
+		}
+	}
+}
+
+void word_end(struct slot *s)
+{
+	leave(s, SLOT_ENDING);
+}
+
+void word_close(struct slot *s)
+{
+	uint64_t generation = word_generation(load_relaxed(&s->word)) + 1;
+	store_release(&s->word, generation << WORD_GENERATION_SHIFT | SLOT_FREE);
+}
+
+int word_block(struct slot *s)
+{
+	uint64_t word = load_acquire(&s->word);
+	for (;;) {
+		switch (word_state(word)) {
+		case SLOT_RUNNING:
+			if (cas_acq_rel(&s->word, &word, with_state(word, SLOT_BLOCKED)))
+				return 0;
+			break;
+		case SLOT_DELIVERING:
+			wait_for_action(s);
+			word = load_acquire(&s->word);
+			break;
+		default:
+			return CANCEL_EREQUESTED;
+		}
+	}
+}
+
+/* A plain store: nobody else changes the word of a bound task in BLOCKED or CHANGING. */
+void word_allow(struct slot *s)
+{
+	store_release(&s->word, with_state(load_relaxed(&s->word), SLOT_RUNNING));
+}
+
+enum slot_state word_change_begin(struct slot *s)
+{
+	if (word_state(load_relaxed(&s->word)) == SLOT_BLOCKED)
+		return SLOT_BLOCKED;
+	return leave(s, SLOT_CHANGING);
+}
+
+void word_change_end(struct slot *s, enum slot_state before)
+{
+	store_release(&s->word, with_state(load_relaxed(&s->word), before));
+}
+
+void word_restart(struct slot *s)
+{
+	leave(s, SLOT_RUNNING);
+}
+
+struct slot *word_bind(uint64_t id, enum cancel_counter *why)
+{
+	struct slot *s = slot_at(id_index(id));
+	*why = CANCEL_COUNT_stale_task;
+	if (!s)
+		return NULL;
+	uint64_t word = load_acquire(&s->word);
+	while (word_is(word, id)) {
+		if (word & WORD_BOUND) {
+			*why = CANCEL_COUNT_wrong_thread;
+			return NULL;
+		}
+		if (cas_acq_rel(&s->word, &word, word | WORD_BOUND))
+			return s;
+	}
+	return NULL;
+}
+
+void word_unbind(struct slot *s)
+{
+	uint64_t word = load_relaxed(&s->word);
+	while (!cas_acq_rel(&s->word, &word, word & ~(uint64_t)WORD_BOUND))
+		;
+}
+
+enum word_delivery word_deliver(struct slot *s, uint64_t id)
+{
+	uint64_t word = load_acquire(&s->word);
+	while (word_is(word, id)) {
+		enum slot_state state = word_state(word);
+		if (state == SLOT_BLOCKED)
+			return WORD_IS_BLOCKED;
+		if (state == SLOT_CHANGING) {
+			sched_yield();
+			word = load_acquire(&s->word);
+		} else if (cas_acq_rel(&s->word, &word, with_state(word, SLOT_DELIVERING))) {
+			return WORD_DELIVER;
+		}
+	}
+	return WORD_GONE;
+}
+
+void word_delivered(struct slot *s)
+{
+	uint64_t word = load_relaxed(&s->word);
+	while (!cas_acq_rel(&s->word, &word, with_state(word, SLOT_DELIVERED)))
+		;
+	pthread_mutex_lock(&action_lock);
+	pthread_cond_broadcast(&action_over);
+	pthread_mutex_unlock(&action_lock);
+}
+
+void word_lock_for_fork(void)
+{
+	pthread_mutex_lock(&action_lock);
+}
+
+void word_unlock_after_fork(bool child)
+{
+	if (child)
+		action_over = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	pthread_mutex_unlock(&action_lock);
+}
