@@ -85,11 +85,11 @@ struct cancel_class {
  */
 struct cancel_config {
 	size_t struct_size;
-	enum cancel_mode mode;	/* CANCEL_MODE=monitor|act */
-	uint32_t window_ms;	/* [50] CANCEL_WINDOW_MS, 10 … 1000 */
-	uint32_t max_tasks;	/* [4096] live at once; CANCEL_MAX_TASKS, at most 1,048,576 */
-	const char *policy;	/* [multi-objective] CANCEL_POLICY */
-	const char *estimator;	/* [proportional] CANCEL_ESTIMATOR */
+	enum cancel_mode mode; /* CANCEL_MODE=monitor|act */
+	uint32_t window_ms;    /* [50] CANCEL_WINDOW_MS, 10 … 1000 */
+	uint32_t max_tasks;    /* [4096] live at once; CANCEL_MAX_TASKS, at most 1,048,576 */
+	const char *policy;    /* [multi-objective] CANCEL_POLICY */
+	const char *estimator; /* [proportional] CANCEL_ESTIMATOR */
 	const struct cancel_class *classes; /* class 0 first; none: one class "default" */
 	uint32_t class_count;	/* at most CANCEL_CLASSES_MAX; CANCEL_SLO_MS=reads=5,dump=0 */
 	uint32_t rerun_max_ms;	/* [10000] longest wait for a rerun without an SLO deadline;
@@ -100,11 +100,11 @@ struct cancel_config {
 	bool no_precise;	/* never switch to per-event stamps; CANCEL_NO_PRECISE=1 */
 	bool always_precise;	/* per-event stamps from the start; CANCEL_ALWAYS_PRECISE=1 */
 	const struct cancel_pipeline_config *pipeline; /* thresholds; NULL = defaults */
-	const char *journal_path;	/* JSON lines of decisions and outcomes, appended; NULL:
-					   none; CANCEL_JOURNAL */
-	void (*log)(void *arg, const char *line);      /* NULL: stderr; few lines, each once. Called
-							  on the controller thread or inside start
-							  and stop; must not call this library */
+	const char *journal_path; /* JSON lines of decisions and outcomes, appended; NULL:
+				     none; CANCEL_JOURNAL */
+	void (*log)(void *arg, const char *line); /* NULL: stderr; few lines, each once. Called
+						     on the controller thread or inside start
+						     and stop; must not call this library */
 	void *log_arg;
 };
 
@@ -147,8 +147,8 @@ struct cancel_task_options { /* zero = default */
 	uint8_t flags;	      /* CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD */
 	cancel_action action; /* NULL: the task watches cancelRequested() */
 	void *action_arg;
-	uint64_t start_ns;    /* 0: now; else cancel_now_ns() of its arrival: the episode opens
-				 there, so that time spent in a socket or queue is latency too */
+	uint64_t start_ns; /* 0: now; else cancel_now_ns() of its arrival: the episode opens
+			      there, so that time spent in a socket or queue is latency too */
 };
 
 enum cancel_unbind {
@@ -407,8 +407,7 @@ static inline void giveUpResourceAt(struct cancel_resource r, uint32_t instance)
 	cancel_give_up(r, instance);
 }
 
-static inline void evictResource(
-	struct cancel_resource r, struct cancel_task owner, uint64_t units)
+static inline void evictResource(struct cancel_resource r, struct cancel_task owner, uint64_t units)
 {
 	cancel_evict(r, owner, units);
 }

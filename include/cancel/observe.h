@@ -45,7 +45,7 @@ extern "C" {
 	X(leaked_waits, "waits left over at the end of a task")                                    \
 	X(allow_without_block, "cancel_allow without cancel_block")                                \
 	X(ended_blocked, "tasks that ended in a blocked phase")                                    \
-	X(called_from_action, "calls made by a cancel action")                                     \
+	X(called_from_action, "calls made by a cancel action or a listener")                       \
 	X(slow_actions, "actions that ran over action_max_ms")                                     \
 	X(options_rejected, "environment overrides that do not parse")                             \
 	X(tasks_refused, "tasks beyond max_tasks: untracked")                                      \
@@ -92,8 +92,8 @@ struct cancel_task_info {
 	char class_name[CANCEL_NAME_MAX];
 	enum cancel_task_state state;
 	uint8_t class_index;
-	uint8_t flags; /* enum cancel_task_flags */
-	bool bound;    /* to a thread at this moment */
+	uint8_t flags;				/* enum cancel_task_flags */
+	bool bound;				/* to a thread at this moment */
 	uint64_t slo_ns, episode_ns, active_ns; /* episode_ns: age of the open one, 0 none */
 	uint64_t progress_done, progress_expected;
 	uint32_t entry_count;
@@ -124,7 +124,8 @@ struct cancel_status {
 	uint64_t turn_last_ns, turn_worst_ns; /* time the controller took for a window */
 };
 
-/* ---- Decisions --------------------------------------------------------------------------------- */
+/* ---- Decisions ---------------------------------------------------------------------------------
+ */
 
 enum cancel_change { /* why a listener is called */
 	CANCEL_CHANGE_DECIDED = 1,
@@ -155,7 +156,8 @@ typedef void (*cancel_window_listener)(
 /* Copies up to `capacity` live tasks, in slot order; returns how many were copied. */
 CANCEL_API size_t cancel_snapshot_tasks(struct cancel_task_info *tasks, size_t capacity);
 /* The same for resources, by index. */
-CANCEL_API size_t cancel_snapshot_resources(struct cancel_resource_info *resources, size_t capacity);
+CANCEL_API size_t cancel_snapshot_resources(
+	struct cancel_resource_info *resources, size_t capacity);
 /* One task; ENOTASK if it has ended. */
 CANCEL_API int cancel_read_task(struct cancel_task task, struct cancel_task_info *info);
 

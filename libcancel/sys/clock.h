@@ -12,8 +12,8 @@
 #include "libcancel/sys/order.h"
 
 struct clock_page {
-	_Alignas(CACHE_LINE_BYTES)
-	_Atomic uint64_t coarse_ns; /* controller writes, all read, relaxed; 0 = precise */
+	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t
+		coarse_ns; /* controller writes, all read, relaxed; 0 = precise */
 	/* Written once before `ready` is released, constant afterwards. */
 	uint64_t base_ns, base_ticks;
 	uint64_t ns_per_tick_q32; /* 0: no usable counter, CLOCK_MONOTONIC is read */

@@ -12,17 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define load_relaxed(p)		 atomic_load_explicit((p), memory_order_relaxed)
-#define load_acquire(p)		 atomic_load_explicit((p), memory_order_acquire)
-#define store_relaxed(p, v)	 atomic_store_explicit((p), (v), memory_order_relaxed)
-#define store_release(p, v)	 atomic_store_explicit((p), (v), memory_order_release)
-#define add_relaxed(p, v)	 atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
-#define or_relaxed(p, v)	 atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
-#define exchange_relaxed(p, v)	 atomic_exchange_explicit((p), (v), memory_order_relaxed)
-#define exchange_acquire(p, v)	 atomic_exchange_explicit((p), (v), memory_order_acquire)
+#define load_relaxed(p)	       atomic_load_explicit((p), memory_order_relaxed)
+#define load_acquire(p)	       atomic_load_explicit((p), memory_order_acquire)
+#define store_relaxed(p, v)    atomic_store_explicit((p), (v), memory_order_relaxed)
+#define store_release(p, v)    atomic_store_explicit((p), (v), memory_order_release)
+#define add_relaxed(p, v)      atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
+#define or_relaxed(p, v)       atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
+#define exchange_relaxed(p, v) atomic_exchange_explicit((p), (v), memory_order_relaxed)
+#define exchange_acquire(p, v) atomic_exchange_explicit((p), (v), memory_order_acquire)
 
 /* A plain load and store, for fields only one thread writes: no read-modify-write. */
-#define bump_relaxed(p, v)	 store_relaxed((p), load_relaxed(p) + (v))
+#define bump_relaxed(p, v) store_relaxed((p), load_relaxed(p) + (v))
 
 /* Success orders; a failed attempt only reloads. */
 #define cas_relaxed(p, old, new)                                                                   \

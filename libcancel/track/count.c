@@ -69,7 +69,7 @@ void count_reset(void)
 void count_untracked(void)
 {
 	static _Thread_local uint32_t seen, unreported;
-	if (unlikely(in_action)) {
+	if (unlikely(own_thread)) {
 		count(CANCEL_COUNT_called_from_action);
 		return;
 	}

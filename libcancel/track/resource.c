@@ -87,7 +87,7 @@ struct cancel_resource cancel_create_resource(const char *name, enum cancel_reso
 	struct cancel_resource r = { 0 };
 	struct cancel_resource_options o = { 0 };
 
-	if (!run_is_on() || in_action) {
+	if (!run_is_on() || own_thread) {
 		count_untracked();
 		return r;
 	}

@@ -7,7 +7,7 @@
 #include "libcancel/track/count.h"
 
 struct run run;
-_Thread_local bool in_action;
+_Thread_local bool own_thread;
 
 void run_fault(const char *what)
 {

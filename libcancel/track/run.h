@@ -10,7 +10,7 @@
 #include "libcancel/sys/order.h"
 
 enum run_state {
-	RUN_OFF,	/* never started, stopped, or in a forked child */
+	RUN_OFF, /* never started, stopped, or in a forked child */
 	RUN_ON,
 	RUN_TURNED_OFF, /* by itself, after an internal inconsistency: until the next start */
 };
@@ -32,8 +32,8 @@ struct run {
 };
 extern struct run run;
 
-/* This thread is inside a cancel action. */
-extern _Thread_local bool in_action __attribute__((tls_model("initial-exec")));
+/* This is one of the library's own threads: it runs an action or a listener. */
+extern _Thread_local bool own_thread __attribute__((tls_model("initial-exec")));
 
 static inline bool run_is_on(void)
 {

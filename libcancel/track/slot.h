@@ -20,50 +20,50 @@
 #include "libcancel/track/count.h"
 #include "libcancel/track/span.h"
 
-#define SLOT_INDEX_BITS	  20
-#define SLOTS_MAX	  (1u << SLOT_INDEX_BITS)
-#define SLOTS_PER_CHUNK	  1024u
-#define SLOT_CHUNKS_MAX	  (SLOTS_MAX / SLOTS_PER_CHUNK)
+#define SLOT_INDEX_BITS 20
+#define SLOTS_MAX	(1u << SLOT_INDEX_BITS)
+#define SLOTS_PER_CHUNK 1024u
+#define SLOT_CHUNKS_MAX (SLOTS_MAX / SLOTS_PER_CHUNK)
 
 /* ---- The state word: generation | bound | state; see word.h for who may change what ------ */
 
 enum slot_state {
 	SLOT_FREE,
-	SLOT_ENDING,   /* its owner is folding it away */
+	SLOT_ENDING, /* its owner is folding it away */
 	SLOT_RUNNING,
 	SLOT_BLOCKED,
 	SLOT_CHANGING, /* its owner exchanges the action; lasts a few instructions */
 	SLOT_DELIVERING,
 	SLOT_DELIVERED, /* from here on … */
-	/* cancelRequested compares with >= SLOT_DELIVERING */
+			/* cancelRequested compares with >= SLOT_DELIVERING */
 };
-#define WORD_STATE	     0x0fu
-#define WORD_BOUND	     0x10u
+#define WORD_STATE	      0x0fu
+#define WORD_BOUND	      0x10u
 #define WORD_GENERATION_SHIFT 8
 
 struct entry {
-	_Atomic uint64_t held;	/* LOCK: nesting counts, one field a mode; else units or slots */
-	_Atomic uint64_t hold;	/* span; QUEUE: slot time */
+	_Atomic uint64_t held;	   /* LOCK: nesting counts, one field a mode; else units or slots */
+	_Atomic uint64_t hold;	   /* span; QUEUE: slot time */
 	_Atomic uint64_t since_ns; /* start of the present hold; stale when there is none */
-	_Atomic uint64_t wait;	/* span */
+	_Atomic uint64_t wait;	   /* span */
 	_Atomic uint64_t waiting_since_ns; /* stale when there is no wait */
-	_Atomic uint64_t aux; /* MEMORY: units evicted; else see AUX_… */
+	_Atomic uint64_t aux;		   /* MEMORY: units evicted; else see AUX_… */
 };
 /* aux of LOCK and QUEUE: wanted mode, waits, acquires. */
-#define AUX_WANTED   0xffu
-#define AUX_WAIT     (1ull << 8)
-#define AUX_ACQUIRE  (1ull << 36)
-#define AUX_COUNT    0xfffffffu
+#define AUX_WANTED  0xffu
+#define AUX_WAIT    (1ull << 8)
+#define AUX_ACQUIRE (1ull << 36)
+#define AUX_COUNT   0xfffffffu
 
 struct slot {
 	/* What the owner touches often. */
-	_Alignas(CACHE_LINE_BYTES)
-	_Atomic uint64_t word;	  /* owner and delivery thread, by compare-and-swap */
-	_Atomic uint32_t layout;  /* odd while entries change their meaning; see slot_read */
+	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t
+		word;		     /* owner and delivery thread, by compare-and-swap */
+	_Atomic uint32_t layout;     /* odd while entries change their meaning; see slot_read */
 	_Atomic uint8_t entry_count; /* keys[0 .. entry_count) are in use */
 	_Atomic uint8_t class_index;
 	_Atomic uint8_t flags;
-	uint8_t last; /* index of the entry used last; owner only */
+	uint8_t last;		     /* index of the entry used last; owner only */
 	_Atomic uint64_t watch_mask; /* blamed resources not given back yet; delivery sets it
 					before DELIVERING, the owner clears it */
 	_Atomic uint64_t progress_done, progress_expected;
@@ -72,36 +72,35 @@ struct slot {
 
 	/* What it touches seldom. */
 	_Atomic uint64_t sequence, key, signature, slo_ns, rollback_ns;
-	struct slot_cold *cold; /* constant */
-	struct slot_side *side; /* constant */
-	uint32_t index;		/* constant */
+	struct slot_cold *cold;	    /* constant */
+	struct slot_side *side;	    /* constant */
+	uint32_t index;		    /* constant */
 	_Atomic uint32_t next_free; /* index + 1, while on a free list */
 
-	_Alignas(CACHE_LINE_BYTES)
-	_Atomic uint64_t keys[CANCEL_ENTRIES_MAX]; /* instance << 8 | resource index + 1 */
+	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t
+		keys[CANCEL_ENTRIES_MAX]; /* instance << 8 | resource index + 1 */
 	struct entry entries[CANCEL_ENTRIES_MAX];
 };
 _Static_assert(sizeof(struct slot) == 1024, "a slot is 1 KiB");
 
 /* What no hot call touches in a well-behaved task. */
 struct slot_cold {
-	_Alignas(CACHE_LINE_BYTES)
-	cancel_action action; /* owner, in BLOCKED, CHANGING or DELIVERED; read in DELIVERING */
+	_Alignas(CACHE_LINE_BYTES) cancel_action
+		action; /* owner, in BLOCKED, CHANGING or DELIVERED; read in DELIVERING */
 	void *action_arg;
-	pthread_t thread;  /* the bound thread, where it opted in to pthread_cancel; */
-	bool thread_valid; /* both like action */
-	uint32_t block_depth;	      /* owner only */
-	_Atomic bool acknowledged;    /* owner */
+	pthread_t thread;	       /* the bound thread, where it opted in to pthread_cancel; */
+	bool thread_valid;	       /* both like action */
+	uint32_t block_depth;	       /* owner only */
+	_Atomic bool acknowledged;     /* owner */
 	_Atomic bool thread_cancelled; /* delivery, in DELIVERING */
-	_Atomic bool counted;	      /* owner: something in counts */
-	_Atomic uint32_t reason;      /* delivery, in DELIVERING: of the last decision … */
+	_Atomic bool counted;	       /* owner: something in counts */
+	_Atomic uint32_t reason;       /* delivery, in DELIVERING: of the last decision … */
 	_Atomic uint64_t blamed_mask;
-	_Atomic uint64_t serial;
 	_Atomic uint64_t delivered_ns;
 	uint64_t pending_evictor; /* the stall to charge next, see memory.c; owner only */
 	uint64_t pending_ns;
-	uint32_t pending_resource;    /* index + 1; 0: nothing pending */
-	bool pending_ended;	      /* the stall is over and pending_ns its length */
+	uint32_t pending_resource;	     /* index + 1; 0: nothing pending */
+	bool pending_ended;		     /* the stall is over and pending_ns its length */
 	_Atomic uint64_t counts[HOT_COUNTS]; /* owner: misuse met in hot calls */
 };
 

@@ -42,7 +42,7 @@ static inline uint64_t span_add(uint64_t span, uint64_t ns)
 static inline uint64_t span_total_ns(uint64_t span, uint64_t now_ns)
 {
 	uint64_t total = (span & ~(uint64_t)SPAN_COUNT_MAX) +
-		((span_count(span) * now_ns) << SPAN_COUNT_BITS);
+			 ((span_count(span) * now_ns) << SPAN_COUNT_BITS);
 	return total >> 63 ? 0 : total >> SPAN_COUNT_BITS;
 }
 

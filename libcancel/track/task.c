@@ -78,7 +78,7 @@ static void episode_close(struct slot *s, uint64_t now_ns)
 	if (slo_ns)
 		totals_episode(latency_ns, slo_ns);
 	else if (unlikely(load_relaxed(&run.learning)) &&
-		!(load_relaxed(&s->flags) & CANCEL_BACKGROUND))
+		 !(load_relaxed(&s->flags) & CANCEL_BACKGROUND))
 		totals_learn(load_relaxed(&s->class_index), latency_ns);
 }
 
@@ -139,7 +139,7 @@ struct cancel_task cancel_create(const struct cancel_task_options *options)
 	struct cancel_task none = { 0 };
 	struct cancel_task_options copy;
 
-	if (unlikely(!run_is_on() || in_action)) {
+	if (unlikely(!run_is_on() || own_thread)) {
 		count_untracked();
 		return none;
 	}
@@ -214,7 +214,7 @@ void cancel_bind(struct cancel_task task)
 {
 	if (!task.id)
 		return;
-	if (unlikely(in_action)) {
+	if (unlikely(own_thread)) {
 		count(CANCEL_COUNT_called_from_action);
 		return;
 	}
@@ -241,7 +241,7 @@ static struct slot *own_current(uint64_t id)
 	struct slot *s = current_slot;
 	if (likely(s && task_id(s) == id))
 		return s;
-	if (unlikely(in_action)) {
+	if (unlikely(own_thread)) {
 		count(CANCEL_COUNT_called_from_action);
 		return NULL;
 	}
@@ -288,7 +288,7 @@ void cancel_free(struct cancel_task task)
 	bool borrowed = false;
 	if (!task.id)
 		return;
-	if (unlikely(in_action)) {
+	if (unlikely(own_thread)) {
 		count(CANCEL_COUNT_called_from_action);
 		return;
 	}

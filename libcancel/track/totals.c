@@ -24,8 +24,7 @@ struct atomic_use {
 };
 
 struct shard { /* all threads add; the controller reads, and takes `dirty` */
-	_Alignas(CACHE_LINE_BYTES)
-	_Atomic uint64_t completed, late, ended_active_ns, dirty;
+	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t completed, late, ended_active_ns, dirty;
 	_Alignas(CACHE_LINE_BYTES) struct atomic_use use[CANCEL_RESOURCES_MAX];
 	_Atomic uint64_t latency[CANCEL_HISTOGRAM_MAX];
 };

@@ -5,8 +5,8 @@
  *	FREE → RUNNING ⇄ BLOCKED
  *	         │ ↑ └→ CHANGING → back      (owner: exchange of the action)
  *	         ↓ └──────────────┐
- *	     DELIVERING → DELIVERED          (delivery thread; DELIVERED → RUNNING: rerun, by the owner)
- *	RUNNING, BLOCKED, DELIVERED → ENDING → FREE with the next generation   (owner)
+ *	     DELIVERING → DELIVERED          (delivery thread; DELIVERED → RUNNING: rerun, by the
+ *owner) RUNNING, BLOCKED, DELIVERED → ENDING → FREE with the next generation   (owner)
  *
  * 1. Every change is a compare-and-swap of the whole word, generation included, or is made by the
  *    only thread that may leave the state it is in. The action runs only inside DELIVERING.
@@ -56,8 +56,7 @@ static inline uint64_t with_state(uint64_t word, enum slot_state state)
 uint64_t word_open(struct slot *s)
 {
 	uint64_t generation = word_generation(load_relaxed(&s->word));
-	store_release(&s->word,
-		generation << WORD_GENERATION_SHIFT | WORD_BOUND | SLOT_RUNNING);
+	store_release(&s->word, generation << WORD_GENERATION_SHIFT | WORD_BOUND | SLOT_RUNNING);
 	return id_make(s->index, generation);
 }
 

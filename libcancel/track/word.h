@@ -31,8 +31,8 @@ void word_unbind(struct slot *s);
 /* ---- The delivery thread -------------------------------------------------------------------- */
 
 enum word_delivery {
-	WORD_DELIVER,	  /* the caller runs the action, then calls word_delivered */
-	WORD_GONE,	  /* another generation */
+	WORD_DELIVER, /* the caller runs the action, then calls word_delivered */
+	WORD_GONE,    /* another generation */
 	WORD_IS_BLOCKED,
 };
 /* RUNNING or DELIVERED → DELIVERING. */

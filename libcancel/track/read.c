@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * read.c - reads slots that others are writing.
+ *
+ * Three things can happen while a slot is read. The task may end and another begin: the word is
+ * loaded before and after, and a different generation means there was no task to read. Entries may
+ * change their meaning or an episode close: `layout` is loaded before and after, and odd or
+ * different means read again. Amounts may change: each word is consistent alone (span.h), so the
+ * copy is some instant's truth to within the instructions of one call.
+ *
+ * Every load between is an acquire, and every store that changes the meaning of a word is a
+ * release behind an odd `layout` (entry.c, task.c); so a reader that saw any of them sees the odd
+ * or the next value when it looks again.
+ */
+#include "libcancel/track/read.h"
+
+#include "libcancel/track/entry.h"
+#include "libcancel/track/task.h"
+#include "libcancel/track/usage.h"
+#include "libcancel/track/word.h"
+
+#define READ_TRIES 4
+
+static enum cancel_task_state public_state(enum slot_state state)
+{
+	switch (state) {
+	case SLOT_BLOCKED:
+		return CANCEL_BLOCKED;
+	case SLOT_DELIVERING:
+		return CANCEL_DELIVERING;
+	case SLOT_DELIVERED:
+		return CANCEL_DELIVERED;
+	default:
+		return CANCEL_RUNNING;
+	}
+}
+
+/* Nesting counts, `width` bits a mode, as a mask of modes and a sum. */
+static void read_lock(uint64_t held, uint32_t width, struct cancel_ledger_entry *e)
+{
+	uint64_t field = ((uint64_t)1 << width) - 1;
+	e->held = 0;
+	for (uint32_t mode = 0; held; mode++, held >>= width) {
+		if (held & field)
+			e->held_modes |= (uint8_t)(1u << mode);
+		e->held += held & field;
+	}
+}
+
+static void read_entry(const struct slot *s, uint32_t i, uint64_t generation, uint64_t now_ns,
+	struct cancel_ledger_entry *e)
+{
+	const struct entry *from = &s->entries[i];
+	uint64_t key = load_acquire(&s->keys[i]);
+	uint64_t held = load_acquire(&from->held);
+	uint64_t hold = load_acquire(&from->hold);
+	uint64_t wait = load_acquire(&from->wait);
+	uint64_t aux = load_acquire(&from->aux);
+	const struct resource *r = resource_at(key_resource(key));
+	uint32_t type = resource_type(r->id);
+
+	*e = (struct cancel_ledger_entry){
+		.resource = (uint8_t)key_resource(key),
+		.instance = key_instance(key),
+		.held = held,
+		.held_since_ns = span_count(hold) ? load_acquire(&from->since_ns) : 0,
+		.hold_ns = span_total_ns(hold, now_ns),
+		.waiting_since_ns = span_count(wait) ? load_acquire(&from->waiting_since_ns) : 0,
+		.wait_ns = span_total_ns(wait, now_ns),
+	};
+	if (type == CANCEL_LOCK) {
+		read_lock(held, resource_mode_width(r->id), e);
+		e->wanted_mode = span_count(wait) ? (uint8_t)(aux & AUX_WANTED) : 0;
+	} else if (type == CANCEL_MEMORY && aux) {
+		e->evicted = aux;
+		e->stall_caused_ns = memory_charged_ns(s, generation, e->resource);
+	}
+}
+
+static void read_folded(const struct slot *s, uint64_t mask, uint64_t now_ns, struct ended_use *use)
+{
+	for (; mask; mask &= mask - 1) {
+		uint32_t r = (uint32_t)__builtin_ctzll(mask);
+		const struct folded *f = &s->side->folded[r];
+		use[r] = (struct ended_use){
+			.wait_ns = span_total_ns(load_acquire(&f->wait), now_ns),
+			.hold_ns = span_total_ns(load_acquire(&f->hold), now_ns),
+			.evicted = load_acquire(&f->evicted),
+			.waits = load_acquire(&f->waits),
+			.acquires = load_acquire(&f->acquires),
+		};
+	}
+}
+
+static void add_folded(uint64_t mask, bool slo, const struct ended_use *use, struct ended_use *sum)
+{
+	for (; mask; mask &= mask - 1) {
+		uint32_t r = (uint32_t)__builtin_ctzll(mask);
+		if (slo)
+			sum[r].wait_ns += use[r].wait_ns;
+		sum[r].hold_ns += use[r].hold_ns;
+		sum[r].evicted += use[r].evicted;
+		sum[r].waits += use[r].waits;
+		sum[r].acquires += use[r].acquires;
+	}
+}
+
+static void read_task(
+	const struct slot *s, uint64_t word, uint64_t now_ns, struct cancel_ledger_task *t)
+{
+	uint64_t start_ns = load_acquire(&s->episode_start_ns);
+	uint64_t open_ns = start_ns && now_ns > start_ns ? now_ns - start_ns : 0;
+	*t = (struct cancel_ledger_task){
+		.id = id_make(s->index, word_generation(word)),
+		.sequence = load_acquire(&s->sequence),
+		.key = load_acquire(&s->key),
+		.signature = load_acquire(&s->signature),
+		.episode_start_ns = start_ns,
+		.slo_ns = task_slo_ns(s),
+		.active_ns = load_acquire(&s->active_ns) + open_ns,
+		.progress_done = load_acquire(&s->progress_done),
+		.progress_expected = load_acquire(&s->progress_expected),
+		.rollback_ns = load_acquire(&s->rollback_ns),
+		.slot = s->index,
+		.class_index = load_acquire(&s->class_index),
+		.state = (uint8_t)public_state(word_state(word)),
+		.flags = load_acquire(&s->flags),
+	};
+}
+
+static uint8_t read_entries(const struct slot *s, uint64_t generation, uint64_t now_ns,
+	uint32_t resource_limit, struct cancel_ledger_entry *entries)
+{
+	uint8_t used = 0;
+	uint32_t n = load_acquire(&s->entry_count);
+	for (uint32_t i = 0; i < n && i < CANCEL_ENTRIES_MAX; i++)
+		if (key_resource(load_acquire(&s->keys[i])) < resource_limit)
+			read_entry(s, i, generation, now_ns, &entries[used++]);
+	return used;
+}
+
+enum read_answer slot_read(struct slot *s, uint64_t now_ns, uint32_t resource_limit,
+	struct cancel_ledger_task *task, struct cancel_ledger_entry *entries,
+	struct ended_use *folded)
+{
+	struct ended_use use[CANCEL_RESOURCES_MAX]; /* only those in the mask are set */
+	uint64_t word = load_acquire(&s->word);
+	for (int tries = 0; tries < READ_TRIES; tries++) {
+		if (word_state(word) <= SLOT_ENDING)
+			return READ_NONE;
+		uint32_t layout = load_acquire(&s->layout);
+		read_task(s, word, now_ns, task);
+		task->entry_count =
+			read_entries(s, word_generation(word), now_ns, resource_limit, entries);
+		uint64_t mask = load_acquire(&s->folded_mask);
+		read_folded(s, mask, now_ns, use);
+		bool same = load_acquire(&s->layout) == layout && !(layout & 1);
+		uint64_t again = load_acquire(&s->word);
+		if (word_generation(again) != word_generation(word))
+			return READ_NONE;
+		if (same) {
+			add_folded(mask, task->slo_ns != 0, use, folded);
+			return READ_LIVE;
+		}
+		word = again;
+	}
+	return READ_TORN;
+}
