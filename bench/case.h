@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * case.h - what a case is: the questions its load asks, and the tasks that run beside it. One file
+ * per case in bench/cases/, one row per case in bench/cases.c.
+ */
+#ifndef BENCH_CASE_H
+#define BENCH_CASE_H
+
+#include "options.h"
+#include "rundata.h"
+#include "target.h"
+
+#define CASE_ACTORS_MAX	    16
+#define CASE_STATEMENTS_MAX 16
+#define CASE_LEVELS_MAX	    4
+#define CASE_STEPS_MAX	    64
+#define CASE_ARCHIVES	    4
+
+/* The data the questions are about: ids run from 1. */
+struct case_data {
+	uint64_t items; /* the hot set */
+	uint64_t rows_per_archive;
+	uint64_t accounts;
+};
+
+/* A task of the case's own. It runs its statements one after the other, then ends. */
+struct actor {
+	const char *name;
+	enum task_label label;
+	uint64_t start_ns;
+	uint64_t every_ns;	/* again so long after the last start, if it has ended; 0: once */
+	bool forever;		/* again as soon as it ends (a bystander) */
+	bool in_transaction;	/* an explicit one: not rerunnable */
+	bool rows_out;		/* the client receives the rows */
+	bool backup;		/* a backup in place of statements */
+	uint32_t row_pause_us;	/* a client that is slow to read */
+	const char *statements[CASE_STATEMENTS_MAX]; /* ends with NULL */
+};
+
+struct case_plan {
+	struct actor actors[CASE_ACTORS_MAX];
+	uint32_t actor_count;
+	struct schedule_step steps[CASE_STEPS_MAX];
+	uint32_t step_count;
+	struct case_data data;
+	bool writes; /* part of the questions are updates */
+	/* `plan` is this plan; void, because the generator must not know what a case is. */
+	void (*ask)(const void *plan, uint64_t draw, struct target_request *request);
+};
+
+struct bench_case {
+	const char *name, *what;
+	const char *policies;	   /* the default list */
+	uint32_t seconds;	   /* of a run, by default */
+	uint32_t levels_pct[CASE_LEVELS_MAX]; /* loads to run at; all zero: options.rho */
+	bool has_culprit;
+	/* The control run: the culprit without what it collides with; its row's name, or NULL. */
+	const char *control;
+	/* Fills plan->actors, steps and ask for runs of `seconds`; plan->data is there already. */
+	void (*plan)(const struct bench_options *options, uint32_t seconds, struct case_plan *plan);
+};
+
+extern const struct bench_case *const bench_cases[]; /* ends with NULL */
+const struct bench_case *bench_case_find(const char *name);
+
+extern const struct bench_case case_dump, case_backup_lock, case_scan_backup, case_healthy;
+
+/* Reads of CASE_READ_ROWS random items: most cases' questions. */
+#define CASE_READ_ROWS 16
+void case_ask_read(const void *plan, uint64_t draw, struct target_request *request);
+
+#endif

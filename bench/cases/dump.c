@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The dump query. Reads over a hot set that fills 80 to 90 % of the page pool; now and then somebody
+ * dumps several cold tables, which together are much larger than the pool, and every page of the
+ * dump pushes out a hot one. A slow report that reads the hot table row by row has been there
+ * before the dump and is harmless: whoever stops it stops the wrong one.
+ * Source of the scenario: Atropos (SOSP 2025), motivation 1 (a dump over MySQL's buffer pool).
+ */
+#include "bench/case.h"
+
+#define DUMP_START_NS  3000000000u
+#define DUMP_EVERY_NS  20000000000u
+#define REPORT_AT_NS   500000000u
+#define REPORT_ROW_US  5000
+
+static const struct actor report = {
+	.name = "report",
+	.label = LABEL_BYSTANDER,
+	.start_ns = REPORT_AT_NS,
+	.forever = true,
+	.rows_out = true,
+	.row_pause_us = REPORT_ROW_US,
+	.statements = { "SELECT id, name, stock FROM items WHERE id <= 100000" },
+};
+
+static const struct actor dump = {
+	.name = "dump",
+	.label = LABEL_CULPRIT,
+	.start_ns = DUMP_START_NS,
+	.every_ns = DUMP_EVERY_NS,
+	.in_transaction = true,
+	.rows_out = true,
+	.statements = { "SELECT * FROM archive_1", "SELECT * FROM archive_2",
+		"SELECT * FROM archive_3", "SELECT * FROM archive_4" },
+};
+
+/* One autocommit statement whose rows stay inside: what a cancel may run again. */
+static const struct actor dump_autocommit = {
+	.name = "dump",
+	.label = LABEL_CULPRIT,
+	.start_ns = DUMP_START_NS,
+	.every_ns = DUMP_EVERY_NS,
+	.statements = { "SELECT count(*), sum(length(hex(payload))) FROM ("
+			"SELECT payload FROM archive_1 UNION ALL SELECT payload FROM archive_2 "
+			"UNION ALL SELECT payload FROM archive_3 UNION ALL "
+			"SELECT payload FROM archive_4)" },
+};
+
+static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
+{
+	(void)seconds;
+	plan->ask = case_ask_read;
+	plan->actors[plan->actor_count++] = report;
+	plan->actors[plan->actor_count++] = options->rerun ? dump_autocommit : dump;
+}
+
+const struct bench_case case_dump = {
+	.name = "dump",
+	.what = "reads of a hot set, and a dump of cold tables that empties the page pool",
+	.policies = "none,timeout,longest,limit,cancel",
+	.seconds = 16,
+	.has_culprit = true,
+	.plan = plan,
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libcancel in act mode; a variant names another of its policies and estimators (cancel:greedy). */
+#include "bench/policy.h"
+
+const struct bench_policy policy_cancel = {
+	.name = "cancel",
+	.what = "libcancel: cancel the culprit; cancel:POLICY[/ESTIMATOR] for a variant",
+	.control = TARGET_ACT,
+	.takes_variant = true,
+};
