@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the threads that play a case's tasks and what they note of each execution. A task counts from
- * its scheduled start. It does not try again after a cancel: what is rerun is the target's business.
- * Must not know any policy.
+ * Owns the threads that play a case's tasks and what they note of each execution. A task counts
+ * from its scheduled start. It does not try again after a cancel: what is rerun is the target's
+ * business. Must not know any policy.
  */
 #include "actors.h"
 
@@ -73,8 +73,6 @@ static void end_record(
 	record->cancelled = sum->status == TARGET_CANCELLED;
 	record->reruns = sum->reruns;
 	record->work = sum->rows;
-	if (sum->rerun_start_ns > options->start_ns)
-		record->rerun_start_ns = sum->rerun_start_ns - options->start_ns;
 	pthread_mutex_unlock(options->data_lock);
 }
 
@@ -83,18 +81,15 @@ static void add_answer(struct target_answer *sum, const struct target_answer *an
 	sum->status = answer->status;
 	sum->rows += answer->rows;
 	sum->reruns += answer->reruns;
-	if (!sum->rerun_start_ns)
-		sum->rerun_start_ns = answer->rerun_start_ns;
 }
 
-static void play_statements(struct player *player, struct target_answer *sum)
+void actor_play(const struct actor *actor, struct target_client *client, struct target_answer *sum)
 {
-	const struct actor *actor = player->actor;
 	struct target_answer answer = { 0 };
 	if (actor->in_transaction)
-		target_client_run(player->client, "BEGIN", false, 0, &answer);
+		target_client_run(client, "BEGIN", false, 0, &answer);
 	for (uint32_t i = 0; i < CASE_STATEMENTS_MAX && actor->statements[i]; i++) {
-		target_client_run(player->client, actor->statements[i], actor->rows_out,
+		target_client_run(client, actor->statements[i], actor->rows_out,
 			actor->row_pause_us, &answer);
 		add_answer(sum, &answer);
 		if (answer.status != TARGET_OK)
@@ -102,8 +97,8 @@ static void play_statements(struct player *player, struct target_answer *sum)
 	}
 	if (!actor->in_transaction)
 		return;
-	target_client_run(player->client, sum->status == TARGET_OK ? "COMMIT" : "ROLLBACK", false,
-		0, &answer);
+	target_client_run(
+		client, sum->status == TARGET_OK ? "COMMIT" : "ROLLBACK", false, 0, &answer);
 	if (sum->status == TARGET_OK)
 		sum->status = answer.status;
 }
@@ -115,7 +110,7 @@ static void play_once(struct player *player, uint64_t start_ns)
 	if (player->actor->backup)
 		target_backup(player->cast->options.target, &sum);
 	else
-		play_statements(player, &sum);
+		actor_play(player->actor, player->client, &sum);
 	if (record)
 		end_record(player, record, &sum);
 }

@@ -17,8 +17,8 @@ struct cast_options {
 	struct target *target;
 	struct run_data *data;
 	const struct case_plan *plan;
-	uint64_t start_ns;	   /* of target_now_ns() */
-	bool culprits, waiting;	   /* who takes part beside the bystanders */
+	uint64_t start_ns;	    /* of target_now_ns() */
+	bool culprits, waiting;	    /* who takes part beside the bystanders */
 	pthread_mutex_t *data_lock; /* guards data->tasks */
 };
 
@@ -28,5 +28,8 @@ int cast_start(const struct cast_options *options, struct cast **cast)
 void cast_dismiss(struct cast *cast);
 /* Waits for the threads, closes their clients. */
 void cast_join(struct cast *cast);
+
+/* Plays an actor's statements once, on the caller's thread; `sum` is all its answers together. */
+void actor_play(const struct actor *actor, struct target_client *client, struct target_answer *sum);
 
 #endif

@@ -15,6 +15,7 @@
 #define CASE_LEVELS_MAX	    4
 #define CASE_STEPS_MAX	    64
 #define CASE_ARCHIVES	    4
+#define CASE_ACCOUNTS	    1000
 
 /* The data the questions are about: ids run from 1. */
 struct case_data {
@@ -28,12 +29,12 @@ struct actor {
 	const char *name;
 	enum task_label label;
 	uint64_t start_ns;
-	uint64_t every_ns;	/* again so long after the last start, if it has ended; 0: once */
-	bool forever;		/* again as soon as it ends (a bystander) */
-	bool in_transaction;	/* an explicit one: not rerunnable */
-	bool rows_out;		/* the client receives the rows */
-	bool backup;		/* a backup in place of statements */
-	uint32_t row_pause_us;	/* a client that is slow to read */
+	uint64_t every_ns;     /* again so long after the last start, if it has ended; 0: once */
+	bool forever;	       /* again as soon as it ends (a bystander) */
+	bool in_transaction;   /* an explicit one: not rerunnable */
+	bool rows_out;	       /* the client receives the rows */
+	bool backup;	       /* a backup in place of statements */
+	uint32_t row_pause_us; /* a client that is slow to read */
 	const char *statements[CASE_STATEMENTS_MAX]; /* ends with NULL */
 };
 
@@ -43,20 +44,22 @@ struct case_plan {
 	struct schedule_step steps[CASE_STEPS_MAX];
 	uint32_t step_count;
 	struct case_data data;
-	bool writes; /* part of the questions are updates */
+	double rate_qps; /* offered; 0 while it is not known yet */
 	/* `plan` is this plan; void, because the generator must not know what a case is. */
 	void (*ask)(const void *plan, uint64_t draw, struct target_request *request);
 };
 
 struct bench_case {
 	const char *name, *what;
-	const char *policies;	   /* the default list */
-	uint32_t seconds;	   /* of a run, by default */
+	const char *policies;	/* the default list */
+	uint32_t seconds;	/* of a run, by default */
+	uint32_t rerun_seconds; /* the same with --rerun: time for the second attempt */
 	uint32_t levels_pct[CASE_LEVELS_MAX]; /* loads to run at; all zero: options.rho */
 	bool has_culprit;
 	/* The control run: the culprit without what it collides with; its row's name, or NULL. */
 	const char *control;
-	/* Fills plan->actors, steps and ask for runs of `seconds`; plan->data is there already. */
+	/* Fills plan->actors, steps and ask for runs of `seconds`; plan->data is there already.
+	 * Called again once plan->rate_qps is known. */
 	void (*plan)(const struct bench_options *options, uint32_t seconds, struct case_plan *plan);
 };
 
@@ -64,6 +67,25 @@ extern const struct bench_case *const bench_cases[]; /* ends with NULL */
 const struct bench_case *bench_case_find(const char *name);
 
 extern const struct bench_case case_dump, case_backup_lock, case_scan_backup, case_healthy;
+
+/* The dump of the case dump, for --saturate. */
+#define CASE_DUMPS_MAX 4 /* at once */
+extern const struct actor case_dump_actor;
+
+/* Cold rows in random order, one page read each: long, but light on CPU and on the pool. The
+ * numbers are those of a linear congruential generator. */
+#define CASE_RANDOM_KEYS(seed, count)                                                              \
+	"WITH RECURSIVE k(i, x) AS (SELECT 1, " seed " UNION ALL "                                 \
+	"SELECT i + 1, (x * 1103515245 + 12345) & 1073741823 FROM k WHERE i < " count ") "
+#define CASE_RANDOM_IDS(table) "(SELECT 1 + x % (SELECT max(id) FROM " table ") FROM k)"
+/* Reads all of them, writes one in fifty. */
+#define CASE_RANDOM_UPDATE(table, seed, count)                                                     \
+	CASE_RANDOM_KEYS(seed, count)                                                              \
+	"UPDATE " table                                                                            \
+	" SET amount = amount + 1 WHERE id IN " CASE_RANDOM_IDS(table) " AND id % 50 = 0"
+#define CASE_RANDOM_SCAN(table, seed, count)                                                       \
+	CASE_RANDOM_KEYS(seed, count)                                                              \
+	"SELECT sum(amount) FROM " table " WHERE id IN " CASE_RANDOM_IDS(table)
 
 /* Reads of CASE_READ_ROWS random items: most cases' questions. */
 #define CASE_READ_ROWS 16

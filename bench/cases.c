@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the list of cases, and the question most of them ask. A new case is a file and a row here. */
+/* Owns the list of cases, and the question most of them ask. A new case is a file and a row here.
+ */
 #include "case.h"
 
 #include <string.h>
@@ -29,6 +30,5 @@ void case_ask_read(const void *arg, uint64_t draw, struct target_request *reques
 		       "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
 	request->arg_count = CASE_READ_ROWS;
 	for (uint32_t i = 0; i < CASE_READ_ROWS; i++)
-		request->args[i] =
-			(int64_t)random_below(random_mix(&draw), plan->data.items) + 1;
+		request->args[i] = (int64_t)random_below(random_mix(&draw), plan->data.items) + 1;
 }

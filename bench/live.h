@@ -25,7 +25,8 @@ struct live_view { /* one instant, or the difference of two */
 
 void live_record(struct live *live, uint64_t latency_ns, uint64_t slo_ns);
 void live_read(struct live *live, struct live_view *view);
-void live_since(const struct live_view *now, const struct live_view *before, struct live_view *diff);
+void live_since(
+	const struct live_view *now, const struct live_view *before, struct live_view *diff);
 /* Upper edge of the bucket that holds quantile p, in nanoseconds; 0 if nothing was answered. */
 uint64_t live_quantile_ns(const struct live_view *diff, double p);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the sending of the load. One thread sleeps until the next question is due (absolute time, one
- * microsecond of slack), hands over all that are due, and never waits for an answer: an open loop.
- * Latency counts from the scheduled instant, so a late generator shows as latency and as lag, not as
- * good news. Must not know what is asked or by whom it is answered.
+ * Owns the sending of the load. One thread sleeps until the next question is due (absolute time,
+ * one microsecond of slack), hands over all that are due, and never waits for an answer: an open
+ * loop. Latency counts from the scheduled instant, so a late generator shows as latency and as lag,
+ * not as good news. Must not know what is asked or by whom it is answered.
  */
 #include "loadgen.h"
 
@@ -130,10 +130,6 @@ uint64_t loadgen_finish(struct loadgen *loadgen, uint64_t drain_ns)
 	return missing;
 }
 
-struct saturation {
-	_Atomic uint64_t answered, in_flight;
-};
-
 static void on_saturated_answer(void *arg, uint64_t token, const struct target_answer *answer)
 {
 	struct saturation *saturation = arg;
@@ -143,31 +139,33 @@ static void on_saturated_answer(void *arg, uint64_t token, const struct target_a
 	atomic_fetch_sub_explicit(&saturation->in_flight, 1, memory_order_release);
 }
 
-/* The sender tops up on its own clock, as the open loop does, so its cost is part of the figure. */
-double loadgen_saturate(struct target *target, loadgen_ask ask, const void *ask_arg, uint64_t seed,
-	uint32_t depth, uint64_t length_ns)
+static void top_up(struct saturation *saturation, struct random *random)
 {
-	struct saturation saturation = { 0 };
+	while (atomic_load_explicit(&saturation->in_flight, memory_order_acquire) <
+		saturation->depth) {
+		struct target_request request = { .due_ns = target_now_ns(),
+			.callback = on_saturated_answer,
+			.arg = saturation };
+		saturation->ask(saturation->ask_arg, random_next(random), &request);
+		atomic_fetch_add_explicit(&saturation->in_flight, 1, memory_order_relaxed);
+		target_submit(saturation->target, &request);
+	}
+}
+
+/* The sender tops up on its own clock, as the open loop does, so its cost is part of the figure. */
+void loadgen_saturate(struct saturation *saturation)
+{
 	struct random random;
-	random_seed(&random, seed);
+	random_seed(&random, saturation->seed);
 	prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
 	uint64_t begin_ns = target_now_ns(), now_ns = begin_ns;
-	while (now_ns < begin_ns + length_ns) {
-		while (atomic_load_explicit(&saturation.in_flight, memory_order_acquire) < depth) {
-			struct target_request request = { .due_ns = target_now_ns(),
-				.callback = on_saturated_answer,
-				.arg = &saturation };
-			ask(ask_arg, random_next(&random), &request);
-			atomic_fetch_add_explicit(&saturation.in_flight, 1, memory_order_relaxed);
-			target_submit(target, &request);
-		}
+	while (now_ns < begin_ns + saturation->length_ns) {
+		top_up(saturation, &random);
 		sleep_until(now_ns + SATURATE_GAP_NS);
 		now_ns = target_now_ns();
 	}
-	double seconds = (double)(now_ns - begin_ns) / NS_PER_S;
-	double answered =
-		(double)atomic_load_explicit(&saturation.answered, memory_order_relaxed);
-	while (atomic_load_explicit(&saturation.in_flight, memory_order_acquire) > 0)
+	uint64_t answered = atomic_load_explicit(&saturation->answered, memory_order_relaxed);
+	saturation->answers_per_s = (double)answered * NS_PER_S / (double)(now_ns - begin_ns);
+	while (atomic_load_explicit(&saturation->in_flight, memory_order_acquire) > 0)
 		sleep_until(target_now_ns() + DRAIN_POLL_NS);
-	return answered / seconds;
 }

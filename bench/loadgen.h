@@ -36,8 +36,20 @@ uint64_t loadgen_finish(struct loadgen *loadgen, uint64_t drain_ns);
 /* Sends nothing more. */
 void loadgen_stop(struct loadgen *loadgen);
 
-/* Closed loop: keeps `depth` questions in flight for `length_ns`; returns answers per second. */
-double loadgen_saturate(struct target *target, loadgen_ask ask, const void *ask_arg, uint64_t seed,
-	uint32_t depth, uint64_t length_ns);
+/* A closed loop: `depth` questions in flight for `length_ns`. */
+struct saturation {
+	struct target *target;
+	loadgen_ask ask;
+	const void *ask_arg;
+	uint64_t seed, length_ns;
+	uint32_t depth;
+	/* results */
+	_Atomic uint64_t answered; /* grows while it runs */
+	double answers_per_s;
+	/* inside */
+	_Atomic uint64_t in_flight;
+};
+/* Returns when the time is up and all is answered. */
+void loadgen_saturate(struct saturation *saturation);
 
 #endif

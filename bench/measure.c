@@ -4,8 +4,8 @@
  * canceller cost. Latency counts from the scheduled start, so a stalled generator hides nothing.
  * Must not know how load is made or how a report looks.
  *
- * Late seconds per culprit: a stall of d at load rho disturbs d/(1-rho), drain included, so the time in
- * which clients suffer is the honest measure of a canceller, not the time until it acts.
+ * Late seconds per culprit: a stall of d at load rho disturbs d/(1-rho), drain included, so the
+ * time in which clients suffer is the honest measure of a canceller, not the time until it acts.
  */
 #include "measure.h"
 
@@ -26,13 +26,13 @@ static bool is_good(const struct run_data *data, size_t i)
 {
 	const struct outcome *outcome = &data->outcomes[i];
 	return kind_of(outcome) == OUTCOME_OK &&
-		(uint64_t)outcome->done_us * NS_PER_US <= data->slo_ns;
+	       (uint64_t)outcome->done_us * NS_PER_US <= data->slo_ns;
 }
 
 static bool is_dropped(enum outcome_kind kind)
 {
 	return kind == OUTCOME_CANCELLED || kind == OUTCOME_REJECTED || kind == OUTCOME_FAILED ||
-		kind == OUTCOME_SKIPPED;
+	       kind == OUTCOME_SKIPPED;
 }
 
 static uint64_t end_of(const struct task_record *task, uint64_t length_ns)
@@ -155,7 +155,8 @@ static void rank_latencies(const struct run_data *data, struct measures *m)
 		if (kind == OUTCOME_OK || kind == OUTCOME_PENDING) {
 			uint32_t us = latency_us(data, i);
 			values_us[answered] = us;
-			uncorrected_us[answered++] = us > outcome->sent_us ? us - outcome->sent_us : 0;
+			uncorrected_us[answered++] =
+				us > outcome->sent_us ? us - outcome->sent_us : 0;
 		}
 		if (kind != OUTCOME_SKIPPED && kind != OUTCOME_PENDING)
 			lag_us[sent++] = outcome->sent_us;
@@ -351,8 +352,9 @@ static int by_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The closest pair of order statistics x(k), x(n+1-k) that covers the median with 95 %, where coverage is
- * 1 - 2 P(B < k), B ~ Binomial(n, 1/2): no shape is assumed. Six values are the fewest with one. */
+/* The closest pair of order statistics x(k), x(n+1-k) that covers the median with 95 %, where
+ * coverage is 1 - 2 P(B < k), B ~ Binomial(n, 1/2): no shape is assumed. Six values are the fewest
+ * with one. */
 static uint32_t median_interval(uint32_t count)
 {
 	double term = pow(0.5, count), below = 0;

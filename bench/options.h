@@ -15,25 +15,26 @@
 enum report_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 
 struct bench_options {
-	char policies[OPTIONS_POLICIES_MAX][OPTIONS_POLICY_BYTES]; /* as given; `reference` left out */
-	uint32_t policy_count;	/* 0: the case's own list */
-	double rate_qps;	/* 0: rho of the measured saturation */
-	double rho;		/* [0.6] */
-	uint32_t seconds;	/* 0: the case's */
-	uint32_t reps;		/* [1] */
-	uint64_t seed;		/* [1] */
-	double slo_ms;		/* 0: slo_ratio times the reference's p99, at least 5 */
-	double slo_ratio;	/* [10] */
-	uint32_t pool_mb;	/* [64] */
-	uint32_t workers;	/* [8] */
-	const char *data_dir;	/* [build/data] */
+	char policies[OPTIONS_POLICIES_MAX]
+		     [OPTIONS_POLICY_BYTES]; /* as given; `reference` left out */
+	uint32_t policy_count;		     /* 0: the case's own list */
+	double rate_qps;		     /* 0: rho of the measured saturation */
+	double rho;			     /* [0.6] */
+	uint32_t seconds;		     /* 0: the case's */
+	uint32_t reps;			     /* [1] */
+	uint64_t seed;			     /* [1] */
+	double slo_ms;	      /* 0: slo_ratio times the reference's p99, at least 5 */
+	double slo_ratio;     /* [10] */
+	uint32_t pool_mb;     /* [64] */
+	uint32_t workers;     /* [8] */
+	const char *data_dir; /* [build/data] */
 	enum report_format format;
-	const char *out_path;	/* NULL: standard output */
-	const char *plot_dir;	/* NULL: no plot */
+	const char *out_path; /* NULL: standard output */
+	const char *plot_dir; /* NULL: no plot */
 	bool poisson;
 	bool rerun, batch, saturate;
-	double share_pct;	/* of the load that is dumps; negative: the case's own schedule */
-	bool quiet;		/* no progress lines */
+	double share_pct; /* of the load that is dumps; negative: the case's own schedule */
+	bool quiet;	  /* no progress lines */
 };
 
 #define OPTIONS_SLO_FLOOR_MS 5.0

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * policy.h - what a policy of the bench is: how the target is set up under it, how it is tuned, and
- * what it does while a run goes on. One file per policy in bench/policies/, one row in bench/policies.c.
+ * what it does while a run goes on. One file per policy in bench/policies/, one row in
+ * bench/policies.c.
  */
 #ifndef BENCH_POLICY_H
 #define BENCH_POLICY_H

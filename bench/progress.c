@@ -30,9 +30,8 @@ void progress_line(struct progress *progress, double at_s, uint64_t now_ns,
 	fprintf(stderr,
 		"%-14s %5.1f s  offered %6.0f/s  goodput %6.0f/s  late %5.1f %%  p99 %8.2f ms  "
 		"evictions %6.0f/s  contention %3.0f %% %s\n",
-		progress->title, at_s, (double)diff.offered / seconds,
-		(double)diff.good / seconds, late_pct,
-		(double)live_quantile_ns(&diff, 0.99) / 1e6, (double)evictions / seconds,
+		progress->title, at_s, (double)diff.offered / seconds, (double)diff.good / seconds,
+		late_pct, (double)live_quantile_ns(&diff, 0.99) / 1e6, (double)evictions / seconds,
 		100 * gauges->contention, gauges->contended);
 }
 

@@ -50,10 +50,10 @@ static inline double random_unit(struct random *r)
 	return ((double)(random_next(r) >> 11) + 1.0) / 9007199254740992.0;
 }
 
-/* Uniform in [0, limit) from one draw of 64 bits, by the multiply-shift of Lemire (2019). */
+/* Uniform in [0, limit), limit <= 2^32, from one draw: the multiply-shift of Lemire (2019). */
 static inline uint64_t random_below(uint64_t draw, uint64_t limit)
 {
-	return (uint64_t)(((unsigned __int128)draw * limit) >> 64);
+	return ((draw >> 32) * limit) >> 32;
 }
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the order of one run: open the target under the policy, warm it, start tasks and load at the same
- * instant, look every tick, end at the schedule's length, drain, close. Knows no case and no policy
- * by name.
+ * Owns the order of one run: open the target under the policy, warm it, start tasks and load at the
+ * same instant, look every tick, end at the schedule's length, drain, close. Knows no case and no
+ * policy by name.
  */
 #include "run.h"
 
@@ -18,13 +18,11 @@
 #include "progress.h"
 #include "warm.h"
 
-#define NS_PER_S	1000000000u
-#define NS_PER_MS	1000000u
-#define LEAD_NS		(20u * (uint64_t)NS_PER_MS)   /* threads are up when time 0 comes */
-#define DRAIN_NS	(1000u * (uint64_t)NS_PER_MS)
-#define SATURATE_DEPTH	64
-#define SATURATE_WARM_QPS 1000
-#define FIRST_SLO_NS	(5u * (uint64_t)NS_PER_MS)
+#define NS_PER_S     1000000000u
+#define NS_PER_MS    1000000u
+#define LEAD_NS	     (20u * (uint64_t)NS_PER_MS) /* threads are up when time 0 comes */
+#define DRAIN_NS     (1000u * (uint64_t)NS_PER_MS)
+#define FIRST_SLO_NS (5u * (uint64_t)NS_PER_MS)
 
 struct run {
 	const struct run_setup *setup;
@@ -44,7 +42,7 @@ static uint64_t since_start(const struct run *run, uint64_t at_ns)
 	return at_ns > run->start_ns ? at_ns - run->start_ns : 0;
 }
 
-static const struct task_record *task_of(const struct run *run, uint64_t key)
+static struct task_record *task_of(const struct run *run, uint64_t key)
 {
 	for (uint32_t i = run->data->task_count; i > 0; i--)
 		if (run->data->tasks[i - 1].key == key)
@@ -90,6 +88,9 @@ static void copy_times(
 	cancel->acknowledged_ns = since_start(run, decision->acknowledged_ns);
 	cancel->released_ns = since_start(run, decision->released_ns);
 	cancel->wasted_ns = decision->wasted_ns;
+	struct task_record *task = task_of(run, cancel->key);
+	if (task && decision->rerun_ns)
+		task->rerun_start_ns = since_start(run, decision->rerun_ns);
 }
 
 static bool is_announced(const struct run *run, const struct cancel_record *cancel)
@@ -223,6 +224,7 @@ static int drive(struct run *run, char error[TARGET_ERROR_MAX])
 	target_stop_clients(run->target);
 	loadgen_finish(&run->loadgen, DRAIN_NS);
 	cast_join(cast);
+	run->data->io = target_io(run->target);
 	run->data->resource_overloads = gauges.resource_overloads;
 	run->data->regular_overloads = gauges.regular_overloads;
 	run->data->reruns = gauges.reruns;
@@ -245,8 +247,7 @@ static void fill_options(struct run *run, struct target_options *options)
 		setup->policy->apply(setup->value, options);
 }
 
-int run_execute(
-	const struct run_setup *setup, struct run_data **data, char error[TARGET_ERROR_MAX])
+int run_execute(const struct run_setup *setup, struct run_data **data, char error[TARGET_ERROR_MAX])
 {
 	struct run *run = calloc(1, sizeof *run);
 	if (!run || run_data_make(&run->data, setup->schedule, setup->slo_ns) != 0) {
@@ -296,10 +297,16 @@ int run_saturation(const struct bench_options *options, const struct case_plan *
 		    &target, error) != 0)
 		return -1;
 	struct warm warm = { 0 };
-	int status = warm_up(&warm, target, plan, SATURATE_WARM_QPS, options->seed, error);
+	struct saturation saturation = { .target = target,
+		.ask = plan->ask,
+		.ask_arg = plan,
+		.seed = options->seed,
+		.depth = RUN_SATURATE_DEPTH,
+		.length_ns = length_ns };
+	int status = warm_up(&warm, target, plan, RUN_SATURATE_WARM_QPS, options->seed, error);
 	if (status == 0)
-		*qps = loadgen_saturate(target, plan->ask, plan, options->seed,
-			SATURATE_DEPTH, length_ns);
+		loadgen_saturate(&saturation);
+	*qps = saturation.answers_per_s;
 	target_close(target);
 	warm_free(&warm);
 	return status;

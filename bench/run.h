@@ -24,9 +24,11 @@ struct run_setup {
 };
 
 /* 0 and *data to be freed with run_data_free, or -1 with one line in error. */
-int run_execute(const struct run_setup *setup, struct run_data **data,
-	char error[TARGET_ERROR_MAX]) __attribute__((warn_unused_result));
+int run_execute(const struct run_setup *setup, struct run_data **data, char error[TARGET_ERROR_MAX])
+	__attribute__((warn_unused_result));
 
+#define RUN_SATURATE_DEPTH    64
+#define RUN_SATURATE_WARM_QPS 500
 /* Answers per second a closed loop gets out of the target with the case's questions. */
 int run_saturation(const struct bench_options *options, const struct case_plan *plan,
 	uint64_t length_ns, double *qps, char error[TARGET_ERROR_MAX])

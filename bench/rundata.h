@@ -78,6 +78,7 @@ struct run_data {
 	uint64_t resource_overloads; /* windows whose verdict named a resource */
 	uint64_t regular_overloads;
 	uint64_t reruns;
+	const char *io; /* how the target reads its file; static */
 };
 
 int run_data_make(struct run_data **data, const struct schedule *schedule, uint64_t slo_ns)

@@ -41,8 +41,8 @@ int schedule_make(
 {
 	double expected = options->rate_qps * ((double)options->length_ns / NS_PER_S);
 	size_t room = (size_t)(expected * peak_load(options) * 1.2 + 1000);
-	*schedule = (struct schedule){ .length_ns = options->length_ns,
-		.rate_qps = options->rate_qps };
+	*schedule =
+		(struct schedule){ .length_ns = options->length_ns, .rate_qps = options->rate_qps };
 	if (room > SCHEDULE_ARRIVALS_MAX) {
 		*error = "rate times seconds is over 33 million requests";
 		return -1;
@@ -57,8 +57,8 @@ int schedule_make(
 	random_seed(&questions, options->seed ^ 0x6a09e667f3bcc908u);
 	double at_ns = gap_ns(options, &times, 0);
 	while (at_ns < (double)options->length_ns && schedule->count < room) {
-		schedule->arrivals[schedule->count++] = (struct arrival){
-			.due_ns = (uint64_t)at_ns, .draw = random_next(&questions) };
+		schedule->arrivals[schedule->count++] = (struct arrival){ .due_ns = (uint64_t)at_ns,
+			.draw = random_next(&questions) };
 		at_ns += gap_ns(options, &times, at_ns);
 	}
 	return 0;

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TARGET_ARGS_MAX	   32
-#define TARGET_ERROR_MAX   256
-#define TARGET_WHY_MAX	   320
-#define TARGET_BACKUP_KEY  UINT64_MAX /* names the backup in decisions and kills */
+#define TARGET_ARGS_MAX	  32
+#define TARGET_ERROR_MAX  256
+#define TARGET_WHY_MAX	  320
+#define TARGET_BACKUP_KEY UINT64_MAX /* names the backup in decisions and kills */
 
 struct target;
 struct target_client; /* one session; one statement at a time */
@@ -32,7 +32,7 @@ enum target_control {
 struct target_decision {
 	uint64_t serial, key; /* the same serial again: the times grew; 0: a timeout */
 	bool acted;
-	uint64_t suspected_ns, decided_ns, delivered_ns, acknowledged_ns, released_ns;
+	uint64_t suspected_ns, decided_ns, delivered_ns, acknowledged_ns, released_ns, rerun_ns;
 	uint64_t wasted_ns;
 	char why[TARGET_WHY_MAX];
 };
@@ -62,9 +62,8 @@ enum target_status {
 
 struct target_answer {
 	enum target_status status;
-	uint64_t rows;	 /* sent or changed */
-	uint32_t reruns; /* times it was cancelled and run again */
-	uint64_t rerun_start_ns;
+	uint64_t rows;		      /* sent or changed */
+	uint32_t reruns;	      /* times it was cancelled and run again */
 	char error[TARGET_ERROR_MAX]; /* SQLSTATE and text; "" if none */
 };
 
@@ -90,9 +89,9 @@ struct target_running {
 struct target_gauges {
 	uint64_t evictions, pool_misses, pool_hits; /* since the target opened */
 	uint64_t resource_overloads, regular_overloads, reruns;
-	double contention;	/* of the most contended resource, last window */
-	char contended[16];	/* its name */
-	uint32_t active;	/* statements inside */
+	double contention;  /* of the most contended resource, last window */
+	char contended[16]; /* its name */
+	uint32_t active;    /* statements inside */
 };
 
 uint64_t target_now_ns(void);
@@ -102,7 +101,7 @@ int target_open(const struct target_options *options, struct target **target,
 /* Stops everything still running; every callback has returned when it does. */
 void target_close(struct target *target);
 /* "O_DIRECT", or what it fell back to; static. */
-const char *target_io(const struct target *target);
+const char *target_io(struct target *target);
 
 /* Asks one short question of the load, as an autocommit statement of some idle session. The answer
  * comes by callback, always exactly once. */
@@ -112,8 +111,8 @@ void target_submit(struct target *target, const struct target_request *request);
 int target_client_open(struct target *target, struct target_client **client)
 	__attribute__((warn_unused_result));
 void target_client_close(struct target_client *client);
-/* Runs one statement and waits for its end. `row_pause_us` > 0: the client takes so long over each row;
- * `rows_out` false: the rows are only counted and none leaves the target. */
+/* Runs one statement and waits for its end. `row_pause_us` > 0: the client takes so long over each
+ * row; `rows_out` false: the rows are only counted and none leaves the target. */
 void target_client_run(struct target_client *client, const char *sql, bool rows_out,
 	uint32_t row_pause_us, struct target_answer *answer);
 /* Takes a backup into the data folder and waits for its end. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns what happens between opening a target and measuring it: the hot set comes into the pool, every
- * connection compiles its statement, the library sees a healthy second. Nothing here is reported.
+ * Owns what happens between opening a target and measuring it: the hot set comes into the pool,
+ * every connection compiles its statement, the library sees a healthy second. Nothing here is
+ * reported.
  */
 #include "warm.h"
 
@@ -29,8 +30,8 @@ static int read_hot_set(struct target *target, char error[TARGET_ERROR_MAX])
 	return -1;
 }
 
-int warm_up(struct warm *warm, struct target *target, const struct case_plan *plan,
-	double rate_qps, uint64_t seed, char error[TARGET_ERROR_MAX])
+int warm_up(struct warm *warm, struct target *target, const struct case_plan *plan, double rate_qps,
+	uint64_t seed, char error[TARGET_ERROR_MAX])
 {
 	if (read_hot_set(target, error) != 0)
 		return -1;

@@ -16,9 +16,8 @@ struct warm { /* must outlive the target: late answers land in it */
 };
 
 /* Reads the hot set once, then asks a second of questions like the run's own. */
-int warm_up(struct warm *warm, struct target *target, const struct case_plan *plan,
-	double rate_qps, uint64_t seed, char error[TARGET_ERROR_MAX])
-	__attribute__((warn_unused_result));
+int warm_up(struct warm *warm, struct target *target, const struct case_plan *plan, double rate_qps,
+	uint64_t seed, char error[TARGET_ERROR_MAX]) __attribute__((warn_unused_result));
 /* After target_close. */
 void warm_free(struct warm *warm);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dump query. Reads over a hot set that fills 80 to 90 % of the page pool; now and then somebody
- * dumps several cold tables, which together are much larger than the pool, and every page of the
- * dump pushes out a hot one. A slow report that reads the hot table row by row has been there
- * before the dump and is harmless: whoever stops it stops the wrong one.
- * Source of the scenario: Atropos (SOSP 2025), motivation 1 (a dump over MySQL's buffer pool).
+ * The dump query. Reads over a hot set that fills 80 to 90 % of the page pool; now and then
+ * somebody dumps several cold tables, which together are much larger than the pool, and every page
+ * of the dump pushes out a hot one. A slow report that reads the hot table row by row has been
+ * there before the dump and is harmless: whoever stops it stops the wrong one. Source of the
+ * scenario: Atropos (SOSP 2025), motivation 1 (a dump over MySQL's buffer pool).
  */
 #include "bench/case.h"
 
-#define DUMP_START_NS  3000000000u
-#define DUMP_EVERY_NS  20000000000u
-#define REPORT_AT_NS   500000000u
-#define REPORT_ROW_US  5000
+#define DUMP_START_NS 3000000000u
+#define DUMP_EVERY_NS 20000000000u
+#define REPORT_AT_NS  500000000u
+#define REPORT_ROW_US 5000
 
 static const struct actor report = {
 	.name = "report",
@@ -23,7 +23,7 @@ static const struct actor report = {
 	.statements = { "SELECT id, name, stock FROM items WHERE id <= 100000" },
 };
 
-static const struct actor dump = {
+const struct actor case_dump_actor = {
 	.name = "dump",
 	.label = LABEL_CULPRIT,
 	.start_ns = DUMP_START_NS,
@@ -46,12 +46,30 @@ static const struct actor dump_autocommit = {
 			"SELECT payload FROM archive_4)" },
 };
 
+/* --share: dumps as a part of the requests, by as many clients as may dump at once. */
+static void plan_share(double share_pct, struct case_plan *plan)
+{
+	if (share_pct <= 0 || plan->rate_qps <= 0)
+		return;
+	uint64_t gap_ns = (uint64_t)(100e9 / (share_pct * plan->rate_qps));
+	for (uint32_t i = 0; i < CASE_DUMPS_MAX; i++) {
+		struct actor *actor = &plan->actors[plan->actor_count++];
+		*actor = case_dump_actor;
+		actor->start_ns = DUMP_START_NS + i * gap_ns;
+		actor->every_ns = CASE_DUMPS_MAX * gap_ns;
+	}
+}
+
 static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
 {
 	(void)seconds;
 	plan->ask = case_ask_read;
 	plan->actors[plan->actor_count++] = report;
-	plan->actors[plan->actor_count++] = options->rerun ? dump_autocommit : dump;
+	if (options->share_pct >= 0)
+		plan_share(options->share_pct, plan);
+	else
+		plan->actors[plan->actor_count++] =
+			options->rerun ? dump_autocommit : case_dump_actor;
 }
 
 const struct bench_case case_dump = {
@@ -59,6 +77,7 @@ const struct bench_case case_dump = {
 	.what = "reads of a hot set, and a dump of cold tables that empties the page pool",
 	.policies = "none,timeout,longest,limit,cancel",
 	.seconds = 16,
+	.rerun_seconds = 40,
 	.has_culprit = true,
 	.plan = plan,
 };

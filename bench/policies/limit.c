@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The static concurrency limit: more than L questions inside, and the next is refused at once, so that
- * the admitted ones keep their latency. By Little's law L admitted questions that each take at most the SLO
- * pass L/SLO a second, hence the candidates: what the SLO allows at saturation, and fractions of it. The
- * bench tries them under the culprit and keeps the one with the most goodput.
+ * The static concurrency limit: more than L questions inside, and the next is refused at once, so
+ * that the admitted ones keep their latency. By Little's law L admitted questions that each take at
+ * most the SLO pass L/SLO a second, hence the candidates: what the SLO allows at saturation, and
+ * fractions of it. The bench tries them under the culprit and keeps the one with the most goodput.
  */
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kill the longest: what operators script around the process list. When more than 1 % of the requests
- * are late for two looks in a row it kills whatever has run longest (a transaction counts from its
- * start) and is at least LEAST_AGE old, then gives the system a second to show whether that helped.
- * It looks as often as libcancel does and knows the same SLO. Age is all it goes by: a harmless
- * report that started before the culprit dies first.
+ * Kill the longest: what operators script around the process list. When more than 1 % of the
+ * requests are late for two looks in a row it kills whatever has run longest (a transaction counts
+ * from its start) and is at least LEAST_AGE old, then gives the system a second to show whether
+ * that helped. It looks as often as libcancel does and knows the same SLO. Age is all it goes by: a
+ * harmless report that started before the culprit dies first.
  */
 #include <stdio.h>
 

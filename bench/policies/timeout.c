@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The statement timeout, as servers have it: a statement that has not ended so long after its arrival
- * is cancelled, whoever it is. In its best form it is as short as honest statements allow, so the bench
- * tries multiples of the SLO (which itself is ten times the reference's p99) and keeps the one that
- * gives the most goodput. It cannot tell a culprit from a long but harmless report, nor from a victim
- * that waits behind the culprit.
+ * The statement timeout, as servers have it: a statement that has not ended so long after its
+ * arrival is cancelled, whoever it is. In its best form it is as short as honest statements allow,
+ * so the bench tries multiples of the SLO (which itself is ten times the reference's p99) and keeps
+ * the one that gives the most goodput. It cannot tell a culprit from a long but harmless report,
+ * nor from a victim that waits behind the culprit.
  */
 #include <stdio.h>
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The backup behind a long update. A long update in an explicit transaction holds its table locks
+ * and its share of the global lock, which harms nobody: the control run without the backup shows
+ * how little. Then a backup asks for the global lock exclusively, and every later statement queues
+ * behind it. The waiting backup is not the cure: cancelling it frees nobody for long. The long
+ * update is.
+ *
+ * --batch: one write over several tables in a transaction, against many small writes of about 2 ms
+ * each that pass one after the other through the same write gate: one long hold harms more than
+ * hundreds of short ones. Source of both: Atropos (SOSP 2025), its synchronisation cases and
+ * section on motivation.
+ */
+#include "bench/case.h"
+
+#include "bench/random.h"
+
+#define UPDATE_START_NS 3000000000u
+#define BACKUP_START_NS 3500000000u
+#define EVERY_NS	25000000000u
+
+static const struct actor update = {
+	.name = "update",
+	.label = LABEL_CULPRIT,
+	.start_ns = UPDATE_START_NS,
+	.every_ns = EVERY_NS,
+	.in_transaction = true,
+	.statements = { CASE_RANDOM_UPDATE("archive_1", "1", "40000"),
+		CASE_RANDOM_UPDATE("archive_2", "2", "40000"),
+		CASE_RANDOM_UPDATE("archive_3", "3", "40000"),
+		CASE_RANDOM_UPDATE("archive_4", "4", "40000"),
+		CASE_RANDOM_UPDATE("archive_1", "5", "40000"),
+		CASE_RANDOM_UPDATE("archive_2", "6", "40000"),
+		CASE_RANDOM_UPDATE("archive_3", "7", "40000"),
+		CASE_RANDOM_UPDATE("archive_4", "8", "40000") },
+};
+
+/* One autocommit statement: what a cancel may run again. */
+static const struct actor update_autocommit = {
+	.name = "update",
+	.label = LABEL_CULPRIT,
+	.start_ns = UPDATE_START_NS,
+	.every_ns = EVERY_NS,
+	.statements = { CASE_RANDOM_UPDATE("archive_1", "1", "320000") },
+};
+
+static const struct actor backup = {
+	.name = "backup",
+	.label = LABEL_WAITING,
+	.start_ns = BACKUP_START_NS,
+	.every_ns = EVERY_NS,
+	.backup = true,
+};
+
+/* About 2 ms inside the write gate, and one row written. */
+static void ask_small_write(const void *arg, uint64_t draw, struct target_request *request)
+{
+	const struct case_plan *plan = arg;
+	request->sql =
+		"UPDATE accounts SET balance = balance + 0 WHERE id = ?1 AND "
+		"(SELECT sum(price) FROM items WHERE id BETWEEN ?2 AND ?2 + 6000) IS NOT NULL";
+	request->arg_count = 2;
+	request->args[0] = (int64_t)random_below(random_mix(&draw), plan->data.accounts) + 1;
+	request->args[1] = (int64_t)random_below(random_mix(&draw), plan->data.items) + 1;
+}
+
+static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
+{
+	(void)seconds;
+	plan->ask = options->batch ? ask_small_write : case_ask_read;
+	plan->actors[plan->actor_count++] = options->rerun ? update_autocommit : update;
+	if (!options->batch)
+		plan->actors[plan->actor_count++] = backup;
+}
+
+const struct bench_case case_backup_lock = {
+	.name = "backup-lock",
+	.what = "a long update holds locks, a backup asks for the global one, all queue behind it",
+	.policies = "none,timeout,longest,limit,cancel",
+	.seconds = 14,
+	.rerun_seconds = 30,
+	.has_culprit = true,
+	.control = "no-backup",
+	.plan = plan,
+};

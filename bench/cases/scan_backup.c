@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Long scans and a backup that stretch locks. Short scans come and go; one long scan, whose client
+ * is slow to read, keeps its transaction open. A backup asks for the global lock and waits for the
+ * long scan, and everything waits behind the backup. Source of the scenario: Atropos (SOSP 2025),
+ * motivation 2 (25 to 11 K QPS in MySQL).
+ */
+#include "bench/case.h"
+
+#define SCAN_START_NS	3000000000u
+#define BACKUP_START_NS 3500000000u
+#define EVERY_NS	25000000000u
+#define SHORT_EVERY_NS	400000000u
+#define SCAN_ROW_US	1000
+
+static const struct actor scan = {
+	.name = "long scan",
+	.label = LABEL_CULPRIT,
+	.start_ns = SCAN_START_NS,
+	.every_ns = EVERY_NS,
+	.in_transaction = true,
+	.rows_out = true,
+	.row_pause_us = SCAN_ROW_US,
+	.statements = { "SELECT id, name, stock FROM items WHERE id <= 15000" },
+};
+
+/* One autocommit statement whose rows stay inside: what a cancel may run again. */
+static const struct actor scan_autocommit = {
+	.name = "long scan",
+	.label = LABEL_CULPRIT,
+	.start_ns = SCAN_START_NS,
+	.every_ns = EVERY_NS,
+	.statements = { CASE_RANDOM_SCAN("archive_1", "1", "320000") },
+};
+
+static const struct actor short_scan = {
+	.name = "short scan",
+	.label = LABEL_BYSTANDER,
+	.start_ns = 200000000u,
+	.every_ns = SHORT_EVERY_NS,
+	.statements = { "SELECT sum(stock), max(price) FROM items WHERE id <= 4000" },
+};
+
+static const struct actor backup = {
+	.name = "backup",
+	.label = LABEL_WAITING,
+	.start_ns = BACKUP_START_NS,
+	.every_ns = EVERY_NS,
+	.backup = true,
+};
+
+static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
+{
+	(void)seconds;
+	plan->ask = case_ask_read;
+	plan->actors[plan->actor_count++] = short_scan;
+	plan->actors[plan->actor_count++] = options->rerun ? scan_autocommit : scan;
+	plan->actors[plan->actor_count++] = backup;
+}
+
+const struct bench_case case_scan_backup = {
+	.name = "scan-backup",
+	.what = "short scans, one long one, and a backup that waits for it with all behind",
+	.policies = "none,timeout,longest,limit,cancel",
+	.seconds = 14,
+	.rerun_seconds = 30,
+	.has_culprit = true,
+	.control = "no-backup",
+	.plan = plan,
+};

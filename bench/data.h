@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * data.h - the data set a case asks about: made once, found again.
+ */
+#ifndef BENCH_DATA_H
+#define BENCH_DATA_H
+
+#include "case.h"
+
+/* Share of the pool the hot set fills. */
+#define DATA_HOT_PER_CENT 85
+
+/* Makes or finds the data set for this pool size in options->data_dir. Ends with status 2 and one
+ * line if it cannot. */
+void data_prepare(const struct bench_options *options, struct case_data *data);
+
+#endif

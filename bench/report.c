@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the three forms of a summary. Must not compute: what is printed was measured elsewhere. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#define JSON_DIGITS 6
+
+int report_write(FILE *file, const struct summary *summary, enum report_format format)
+{
+	switch (format) {
+	case FORMAT_TABLE:
+		report_table(file, summary);
+		break;
+	case FORMAT_CSV:
+		report_csv(file, summary);
+		break;
+	case FORMAT_JSON:
+		return report_json(file, summary);
+	}
+	return ferror(file) ? -1 : 0;
+}
+
+/* ---- Table ----------------------------------------------------------------------------------- */
+
+static void print_time(FILE *file, const struct range *range)
+{
+	if (range->count)
+		fprintf(file, " %8.0f", range->median);
+	else
+		fprintf(file, " %8s", "-");
+}
+
+static void print_row(FILE *file, const struct summary *summary, const struct summary_row *row)
+{
+	char name[80];
+	snprintf(name, sizeof name, "%s", row->policy);
+	if (summary->rows[0].load_pct != summary->rows[summary->row_count - 1].load_pct)
+		snprintf(name, sizeof name, "%s %u %%", row->policy, row->load_pct);
+#define VALUE(name) summary_value(row, FIGURE_##name)
+	fprintf(file, "%-16s %7.3f %7.3f %8.2f %7.1f %7.2f %6.2f %8.0f %7.0f %6.0f %5.0f", name,
+		VALUE(goodput_ratio), VALUE(throughput_ratio), VALUE(p99_ratio),
+		100 * VALUE(late_share_during), VALUE(late_s_per_culprit), 100 * VALUE(drop_rate),
+		VALUE(victims_dropped), VALUE(cancels), VALUE(wrong_cancels),
+		VALUE(culprits_completed));
+#undef VALUE
+	print_time(file, &row->figures[FIGURE_time_to_cancel_ms]);
+	print_time(file, &row->figures[FIGURE_time_to_release_ms]);
+	print_time(file, &row->figures[FIGURE_time_to_recover_ms]);
+	fprintf(file, "  %s\n", row->setting);
+}
+
+void report_table(FILE *file, const struct summary *summary)
+{
+	const struct bench_options *options = summary->options;
+	fprintf(file, "%s: %s\n", summary->case_name, summary->what);
+	fprintf(file,
+		"rate %.0f/s (rho %.2f of %.0f/s), %s arrivals, SLO %.1f ms, pool %u MiB, %s, %u "
+		"s, "
+		"seed %" PRIu64 ", %u repetition%s\n\n",
+		summary->rate_qps, summary->rho, summary->saturation_qps,
+		options->poisson ? "Poisson" : "fixed", summary->slo_ms, options->pool_mb,
+		summary->io, summary->seconds, options->seed, options->reps,
+		options->reps == 1 ? "" : "s");
+	fprintf(file, "%-16s %7s %7s %8s %7s %7s %6s %8s %7s %6s %5s %8s %8s %8s\n", "policy",
+		"goodput", "thruput", "p99", "late %", "late s", "drop %", "victims", "cancels",
+		"wrong", "done", "cancel", "release", "recover");
+	fprintf(file, "%-16s %7s %7s %8s %7s %7s %6s %8s %7s %6s %5s %8s %8s %8s\n", "", "ratio",
+		"ratio", "ratio", "during", "/culpr", "", "dropped", "", "", "", "ms", "ms", "ms");
+	for (uint32_t i = 0; i < summary->row_count; i++)
+		print_row(file, summary, &summary->rows[i]);
+	fprintf(file,
+		"\ngoodput and throughput: over the time the culprit runs under `none`, against "
+		"the "
+		"reference; p99: the whole run;\nlate s: seconds in which over 1 %% were late, a "
+		"culprit; done: culprits that completed; times from the first missed SLO, "
+		"medians\n");
+}
+
+/* ---- CSV ---------------------------------------------------------------------------------------
+ */
+
+static void csv_head(FILE *file)
+{
+	fprintf(file, "case,policy,setting,load_pct,rate_qps,slo_ms");
+	for (int f = 0; f < FIGURE_COUNT; f++) {
+		const struct figure_info *info = &summary_figures[f];
+		fprintf(file, ",%s", info->name);
+		if (info->kind == FIGURE_TIME)
+			fprintf(file, "_median,%s_min,%s_max", info->name, info->name);
+	}
+	fputc('\n', file);
+}
+
+static void csv_figure(FILE *file, const struct summary_row *row, enum figure f)
+{
+	const struct range *range = &row->figures[f];
+	if (summary_figures[f].kind != FIGURE_TIME)
+		fprintf(file, ",%.6g", summary_value(row, f));
+	else if (range->count)
+		fprintf(file, ",%.6g,%.6g,%.6g", range->median, range->min, range->max);
+	else
+		fputs(",,,", file);
+}
+
+void report_csv(FILE *file, const struct summary *summary)
+{
+	csv_head(file);
+	for (uint32_t i = 0; i < summary->row_count; i++) {
+		const struct summary_row *row = &summary->rows[i];
+		fprintf(file, "%s,%s,%s,%u,%.6g,%.6g", summary->case_name, row->policy,
+			row->setting, row->load_pct, row->rate_qps, row->slo_ms);
+		for (int f = 0; f < FIGURE_COUNT; f++)
+			csv_figure(file, row, (enum figure)f);
+		fputc('\n', file);
+	}
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------
+ */
+
+static json_t *json_number(double value)
+{
+	if (value == floor(value) && fabs(value) < 1e15)
+		return json_integer((json_int_t)value);
+	return json_real(value);
+}
+
+static json_t *json_range(const struct range *range)
+{
+	json_t *object = json_object();
+	if (!range->count) {
+		json_object_set_new(object, "median", json_null());
+		json_object_set_new(object, "min", json_null());
+		json_object_set_new(object, "max", json_null());
+		return object;
+	}
+	json_object_set_new(object, "median", json_number(range->median));
+	json_object_set_new(object, "min", json_number(range->min));
+	json_object_set_new(object, "max", json_number(range->max));
+	if (range->has_ci) {
+		json_t *interval = json_array();
+		json_array_append_new(interval, json_number(range->ci_low));
+		json_array_append_new(interval, json_number(range->ci_high));
+		json_object_set_new(object, "ci95", interval);
+	}
+	return object;
+}
+
+static json_t *json_row(const struct summary_row *row)
+{
+	json_t *object = json_object(), *ranges = json_object();
+	json_object_set_new(object, "policy", json_string(row->policy));
+	json_object_set_new(object, "setting", json_string(row->setting));
+	json_object_set_new(object, "load_pct", json_integer(row->load_pct));
+	json_object_set_new(object, "rate_qps", json_number(row->rate_qps));
+	json_object_set_new(object, "slo_ms", json_number(row->slo_ms));
+	json_object_set_new(object, "share_pct", json_number(row->share_pct));
+	for (int f = 0; f < FIGURE_COUNT; f++) {
+		const struct figure_info *info = &summary_figures[f];
+		const struct range *range = &row->figures[f];
+		if (info->kind == FIGURE_TIME) {
+			json_object_set_new(object, info->name, json_range(range));
+			continue;
+		}
+		json_object_set_new(
+			object, info->name, json_number(summary_value(row, (enum figure)f)));
+		json_object_set_new(ranges, info->name, json_range(range));
+	}
+	json_object_set_new(object, "ranges", ranges);
+	return object;
+}
+
+static json_t *json_head(const struct summary *summary)
+{
+	const struct bench_options *options = summary->options;
+	return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:s}",
+		"case", summary->case_name, "what", summary->what, "seed",
+		(json_int_t)options->seed, "rho", json_number(summary->rho), "slo_ms",
+		json_number(summary->slo_ms), "rate_qps", json_number(summary->rate_qps),
+		"saturation_qps", json_number(summary->saturation_qps), "io", summary->io,
+		"pool_mb", (int)options->pool_mb, "workers", (int)options->workers, "seconds",
+		(int)summary->seconds, "reps", (int)options->reps, "arrivals",
+		options->poisson ? "poisson" : "fixed");
+}
+
+int report_json(FILE *file, const struct summary *summary)
+{
+	json_t *root = json_head(summary), *rows = json_array();
+	for (uint32_t i = 0; i < summary->row_count; i++)
+		json_array_append_new(rows, json_row(&summary->rows[i]));
+	if (!root || !rows || json_object_set_new(root, "summary", rows) != 0) {
+		json_decref(root);
+		return -1;
+	}
+	int status = json_dumpf(root, file, JSON_INDENT(2) | JSON_REAL_PRECISION(JSON_DIGITS));
+	fputc('\n', file);
+	json_decref(root);
+	return status;
+}
