@@ -271,6 +271,7 @@ struct cancel_decision {
 	uint64_t blamed_mask;			   /* resources that count, bit by index */
 	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
 	uint32_t late_share_ppm;
+	uint64_t onset_ns, decided_ns;
 	uint64_t quarantine_until_ns; /* 0: the signature is not marked */
 	uint32_t candidate_count, eligible_count;
 	uint32_t held_back[CANCEL_CAUSE_COUNT]; /* candidates by cause */
@@ -310,6 +311,32 @@ struct cancel_verdict {
 	struct cancel_outcome outcomes[CANCEL_CANDIDATES_MAX];
 	uint32_t outcome_count;
 };
+
+/* ---- The explanation ---------------------------------------------------------------------- */
+
+#define CANCEL_REASONS_MAX 5 /* contention of resources that count adds up to at most 1 */
+
+/* What one resource contributed to a decision, largest part of the score first. */
+struct cancel_explanation_part {
+	uint32_t resource;
+	uint32_t contention_ppm; /* share of execution time lost to it */
+	uint32_t blame_ppm;	 /* the target's share of that */
+	uint64_t gain_micro;	 /* seconds held, slot-seconds a slot, or pool turnovers, x 1e6 */
+	uint64_t score_micro;	 /* contention x gain */
+};
+
+/* The numbers that led to a decision, ready to be put into words. */
+struct cancel_explanation {
+	uint64_t task, key, score_micro;
+	uint64_t runner_up_task, runner_up_key, runner_up_score_micro; /* task 0: there was none */
+	uint64_t late_ns;					       /* from onset to decision */
+	uint64_t age_ns, remaining_ns;
+	uint32_t progress_ppm; /* done / expected, 0 unknown */
+	struct cancel_explanation_part parts[CANCEL_REASONS_MAX];
+	uint32_t part_count;
+	struct cancel_contender held; /* the strongest that may not be cancelled; task 0: none */
+};
+void cancel_explain(const struct cancel_decision *decision, struct cancel_explanation *explanation);
 
 /* ---- The pipeline ------------------------------------------------------------------------- */
 

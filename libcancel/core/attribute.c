@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the flow of blame. The delay of every waiter flows to those who held what it waited for, in
+ * proportion to how long they held it while somebody waited; a holder that itself waited meanwhile
+ * passes that part on. Delay is conserved: what cannot be laid at a task's door (tasks that ended,
+ * holds nobody saw) is rooted at the resource and blamed on nobody.
+ *
+ * Waiters of an instance that wait for the same holders share a *front*, so the work is holders x
+ * fronts, not holders x waiters. It does not know who may be cancelled.
+ */
+#include <libcancel/core/attribute.h>
+
+#include <libcancel/core/fixed.h>
+
+#include <string.h>
+
+#define QUIET_PERCENT 1u /* less of the time lost than this: nobody needs to be blamed */
+
+struct flow {
+	struct attribution *a;
+	struct contested *c;
+	struct history *h;
+	const struct cancel_ledger *ledger;
+	const struct window *w;
+	bool last; /* the last hop: nothing is passed on */
+};
+
+/* Delay of r that counts: all of it, but of a pool only the stalls some evictor is charged with. A
+ * task's own cold misses are its work. */
+static uint64_t charged_ns(const struct flow *f, uint32_t r)
+{
+	const struct window_resource *res = &f->w->resources[r];
+
+	if (f->ledger->resources[r].type == CANCEL_MEMORY)
+		return fixed_min(res->wait_ns, res->use_ns);
+	return res->wait_ns;
+}
+
+static bool blocks(
+	const struct flow *f, const struct holding *holding, uint8_t resource, uint8_t mask)
+{
+	return f->c->types[resource] != CANCEL_LOCK || (holding->modes & mask);
+}
+
+/* What the shares of an instance's users are parts of: the whole use there could have been over
+ * `span_ns`, or was. So a task that held it for a tenth of the time is blamed for a tenth, and k
+ * sharers for 1/k each. */
+static uint64_t divisor_of(
+	const struct flow *f, const struct site *site, uint8_t mask, uint64_t span_ns)
+{
+	const struct cancel_ledger_resource *res = &f->ledger->resources[site->resource];
+	uint64_t use_ns = 0;
+
+	switch (f->c->types[site->resource]) {
+	case CANCEL_MEMORY:
+		return fixed_max(f->w->resources[site->resource].use_ns, site->use_ns);
+	case CANCEL_QUEUE:
+		return fixed_max(site->use_ns, span_ns * fixed_max(res->capacity, 1));
+	case CANCEL_LOCK:
+		break;
+	}
+	for (uint32_t i = site->first_holding; i != NONE; i = f->c->holdings[i].next_of_site) {
+		if (f->c->holdings[i].modes & mask)
+			use_ns += f->c->holdings[i].overlap_ns;
+	}
+	return fixed_max(use_ns, span_ns);
+}
+
+/* The modes whose holders keep this waiter waiting: those that conflict with its own, and those the
+ * waiters ahead wait for, where they bar it. */
+static uint8_t blocked_by(const struct flow *f, const struct site *site, const struct waiting *wait)
+{
+	uint8_t mask = contested_blockers(f->c, wait->resource, wait->mode), all = 0;
+	uint8_t own = mask;
+
+	if (wait->mode == 0 || wait->since_ns == 0)
+		return mask;
+	for (uint32_t a = 0; a < CANCEL_LOCK_MODES_MAX; a++) {
+		if (site->first_since_ns[a] > wait->since_ns)
+			continue;
+		all |= site->bars[a];
+		if (own >> a & 1)
+			mask |= site->bars[a];
+	}
+	/* Held by nobody in its way: the queue is strictly first come, and everyone ahead bars it.
+	 */
+	return site->held_modes & mask ? mask : (uint8_t)(mask | all);
+}
+
+static void join_front(const struct flow *f, uint32_t index)
+{
+	struct waiting *wait = &f->h->waits[index];
+	struct site *site = &f->c->sites[wait->site];
+
+	if (f->c->types[wait->resource] == CANCEL_LOCK)
+		wait->blocked_by = blocked_by(f, site, wait);
+	for (uint32_t i = site->first_front; i != NONE; i = f->h->waits[i].next_front) {
+		if (f->h->waits[i].blocked_by == wait->blocked_by) {
+			wait->front = i;
+			return;
+		}
+	}
+	wait->front = index;
+	wait->next_front = site->first_front;
+	wait->divisor_ns = divisor_of(f, site, wait->blocked_by, f->w->now_ns - site->start_ns);
+	site->first_front = index;
+}
+
+/* How much of the holding's time its task spent in this wait. */
+static uint64_t concurrent_ns(
+	const struct flow *f, const struct waiting *wait, const struct holding *holding)
+{
+	const struct window_resource *res = &f->w->resources[wait->resource];
+	uint64_t delta_ns = fixed_min(wait->delta_ns, holding->held_ns);
+
+	if (f->c->types[wait->resource] == CANCEL_MEMORY) {
+		/* Stalls are strewn over the window; without an SLO their cause is not known. */
+		if (!wait->bears_slo || res->wait_ns == 0)
+			return 0;
+		delta_ns = fixed_scale(wait->delta_ns, holding->held_ns, f->w->length_ns);
+		return fixed_scale(delta_ns, charged_ns(f, wait->resource), res->wait_ns);
+	}
+	if (wait->since_ns)
+		return delta_ns;
+	if (wait->site == holding->site || holding->since_ns == 0)
+		return 0; /* it waited first and held then */
+	if (wait->acquired_ns)
+		return wait->acquired_ns >= holding->since_ns ? delta_ns : 0;
+	return fixed_scale(wait->delta_ns, holding->held_ns, f->w->length_ns);
+}
+
+/* Passes on what the holder lost to its own waits; returns what stays with it. */
+static uint64_t pass_on(const struct flow *f, const struct holding *holding, uint64_t blame_ns)
+{
+	uint32_t slot = f->ledger->tasks[holding->task].slot, first = f->h->tasks[slot].first_wait;
+	uint64_t waited_ns = 0, passed_ns, kept_ns = blame_ns;
+
+	for (uint32_t i = first; i != NONE; i = f->h->waits[i].next_of_task)
+		waited_ns += concurrent_ns(f, &f->h->waits[i], holding);
+	if (waited_ns == 0)
+		return blame_ns;
+	passed_ns = fixed_scale(blame_ns, fixed_min(waited_ns, holding->held_ns), holding->held_ns);
+	for (uint32_t i = first; i != NONE; i = f->h->waits[i].next_of_task) {
+		const struct waiting *wait = &f->h->waits[i];
+		uint64_t part_ns =
+			fixed_scale(passed_ns, concurrent_ns(f, wait, holding), waited_ns);
+
+		f->h->waits[wait->front].next_ns += part_ns;
+		kept_ns -= part_ns;
+	}
+	return kept_ns;
+}
+
+/* Shares `delay_ns` of the instance out to its users that block `mask`. */
+static void spread(const struct flow *f, const struct site *site, uint8_t mask, uint64_t divisor_ns,
+	uint64_t delay_ns)
+{
+	uint64_t *rooted_ns = &f->a->rooted_ns[site->resource];
+	bool passes = !f->last && f->c->types[site->resource] != CANCEL_MEMORY;
+	uint64_t nobody_ns = delay_ns;
+
+	for (uint32_t i = site->first_holding; i != NONE; i = f->c->holdings[i].next_of_site) {
+		struct holding *holding = &f->c->holdings[i];
+		uint64_t blame_ns, kept_ns;
+
+		if (holding->overlap_ns == 0 || !blocks(f, holding, site->resource, mask))
+			continue;
+		blame_ns = fixed_scale(delay_ns, holding->overlap_ns, divisor_ns);
+		nobody_ns -= blame_ns;
+		kept_ns = passes ? pass_on(f, holding, blame_ns) : blame_ns;
+		holding->blame_ns += kept_ns;
+		*rooted_ns += kept_ns;
+	}
+	*rooted_ns += nobody_ns;
+}
+
+static void inject(const struct flow *f)
+{
+	for (uint32_t i = 0; i < f->w->wait_count; i++) {
+		struct waiting *wait = &f->h->waits[i];
+		uint64_t delay_ns = wait->delta_ns;
+
+		if (!wait->bears_slo)
+			continue;
+		if (f->c->types[wait->resource] == CANCEL_MEMORY)
+			delay_ns = fixed_scale(delay_ns, charged_ns(f, wait->resource),
+				f->w->resources[wait->resource].wait_ns);
+		f->h->waits[wait->front].blame_ns += delay_ns;
+	}
+}
+
+/* Waits of tasks that ended in the window: where is known by resource only, so they go to the
+ * instances where others still wait, in proportion, and there by time held over the whole window.
+ * What was held by tasks that ended too dilutes the shares. */
+static void spread_ended(const struct flow *f, struct site *site)
+{
+	const struct window_resource *res = &f->w->resources[site->resource];
+	uint64_t ended_ns = res->wait_ns - res->active_wait_ns;
+	uint8_t mask = 0;
+
+	if (f->c->types[site->resource] == CANCEL_MEMORY)
+		ended_ns = res->wait_ns ? fixed_scale(ended_ns, charged_ns(f, site->resource),
+						  res->wait_ns)
+					: 0;
+	else if (res->active_wait_ns == 0)
+		return;
+	else
+		ended_ns = fixed_scale(ended_ns, site->delay_ns, res->active_wait_ns);
+	for (uint32_t i = site->first_front; i != NONE; i = f->h->waits[i].next_front)
+		mask |= f->h->waits[i].blocked_by;
+	site->ended_delay_ns = ended_ns;
+	if (ended_ns)
+		spread(f, site, mask, divisor_of(f, site, mask, f->w->length_ns), ended_ns);
+}
+
+static void flow_all(struct flow *f)
+{
+	for (uint32_t i = 0; i < f->w->wait_count; i++)
+		join_front(f, i);
+	inject(f);
+	for (uint32_t i = 0; i < f->c->site_count; i++)
+		spread_ended(f, &f->c->sites[i]);
+	for (uint32_t hop = 1; hop <= HOPS_MAX; hop++) {
+		bool more = false;
+
+		f->last = hop == HOPS_MAX;
+		for (uint32_t i = 0; i < f->w->wait_count; i++) {
+			struct waiting *front = &f->h->waits[i];
+
+			if (front->front == i && front->blame_ns)
+				spread(f, &f->c->sites[front->site], front->blocked_by,
+					front->divisor_ns, front->blame_ns);
+			front->blame_ns = 0;
+		}
+		for (uint32_t i = 0; i < f->w->wait_count; i++) {
+			struct waiting *front = &f->h->waits[i];
+
+			front->blame_ns = front->next_ns;
+			front->next_ns = 0;
+			more |= front->blame_ns != 0;
+		}
+		if (!more)
+			return;
+	}
+}
+
+/* The ended waits no instance was found for. */
+static void root_the_rest(const struct flow *f)
+{
+	for (uint32_t r = 0; r < f->w->resource_count; r++) {
+		const struct window_resource *res = &f->w->resources[r];
+
+		if (f->c->types[r] != CANCEL_MEMORY && res->active_wait_ns == 0)
+			f->a->rooted_ns[r] += res->wait_ns;
+	}
+}
+
+static void remember(const struct flow *f)
+{
+	for (uint32_t i = 0; i < f->c->holding_count; i++) {
+		struct holding *holding = &f->c->holdings[i];
+		uint32_t slot = f->ledger->tasks[holding->task].slot;
+		struct past_usage *usage = &past_usages(f->h, slot)[holding->position];
+		uint32_t age;
+
+		if (holding->blame_ns == 0)
+			continue;
+		if (holding->since_ns)
+			f->c->sites[holding->site].blockers++;
+		age = f->w->number - usage->blamed_window;
+		for (uint32_t k = BLAME_WINDOWS; k-- > 0;)
+			usage->blame_us[k] = k >= age ? usage->blame_us[k - age] : 0;
+		usage->blamed_window = f->w->number;
+		usage->blame_us[0] += (uint32_t)fixed_min(holding->blame_ns / 1000, UINT32_MAX);
+	}
+}
+
+static bool find_stuck(const struct flow *f)
+{
+	for (uint32_t i = 0; i < f->w->wait_count; i++) {
+		const struct waiting *wait = &f->h->waits[i];
+		const struct site *site;
+
+		if (!wait->overdue || f->c->types[wait->resource] == CANCEL_MEMORY)
+			continue;
+		site = &f->c->sites[wait->site];
+		if (site->holder_count > 1 ||
+			(site->holder_count == 1 && site->holder_task != wait->task))
+			return true;
+	}
+	return false;
+}
+
+void attribute_step(struct attribution *a, struct contested *c, struct history *h,
+	const struct cancel_ledger *ledger, const struct window *w, bool thorough)
+{
+	struct flow f = { .a = a, .c = c, .h = h, .ledger = ledger, .w = w };
+
+	a->stuck = a->blamed = false;
+	memset(a->rooted_ns, 0, sizeof(a->rooted_ns));
+	contested_clear(c);
+	if (w->wait_ns &&
+		(thorough || w->overdue || w->wait_ns >= w->active_ns / 100 * QUIET_PERCENT)) {
+		contested_build(c, h, ledger, w);
+		a->blamed = !c->overflow;
+		a->overflows += c->overflow;
+	}
+	if (a->blamed) {
+		flow_all(&f);
+		root_the_rest(&f);
+		remember(&f);
+		a->stuck = find_stuck(&f);
+	} else {
+		for (uint32_t r = 0; r < w->resource_count; r++)
+			a->rooted_ns[r] = charged_ns(&f, r);
+	}
+	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++) {
+		memmove(&a->rooted_us[r][1], &a->rooted_us[r][0],
+			(BLAME_WINDOWS - 1) * sizeof(a->rooted_us[r][0]));
+		a->rooted_us[r][0] = a->rooted_ns[r] / 1000;
+	}
+}
+
+uint64_t attribute_blame_us(const struct past_usage *usage, uint32_t window_number)
+{
+	uint32_t age = window_number - usage->blamed_window;
+	uint64_t sum_us = 0;
+
+	if (age >= BLAME_WINDOWS)
+		return 0;
+	for (uint32_t k = 0; k + age < BLAME_WINDOWS; k++)
+		sum_us += usage->blame_us[k];
+	return sum_us;
+}
+
+uint64_t attribute_rooted_us(const struct attribution *a, uint32_t r)
+{
+	uint64_t sum_us = 0;
+
+	for (uint32_t k = 0; k < BLAME_WINDOWS; k++)
+		sum_us += a->rooted_us[r][k];
+	return sum_us;
+}

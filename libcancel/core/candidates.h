@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * candidates.h - who of the blamed may be cancelled, what that would give back, and what holds the
+ * others back.
+ */
+#ifndef CORE_CANDIDATES_H
+#define CORE_CANDIDATES_H
+
+#include <libcancel/core/attribute.h>
+#include <libcancel/core/contention.h>
+#include <libcancel/core/estimate.h>
+#include <libcancel/core/outcome.h>
+#include <libcancel/core/settings.h>
+
+/* With the default thresholds at most five resources count and at most fifty tasks have 2 % of the
+ * blame of each. Where a lower threshold admits more, the best by score are kept. */
+#define CANDIDATE_LIMIT 256u
+
+struct candidates {
+	struct cancel_candidate list[CANDIDATE_LIMIT]; /* eligible, in no order */
+	uint32_t slots[CANDIDATE_LIMIT];
+	uint32_t count;
+	struct cancel_contender held[CANCEL_CANDIDATES_MAX]; /* held back, best score first */
+	uint32_t held_count;
+	uint32_t seen_count, eligible_count; /* all, whether kept or not */
+	uint32_t by_cause[CANCEL_CAUSE_COUNT];
+	uint32_t weight_ppm[CANCEL_RESOURCES_MAX]; /* C_r, 0 where it does not count */
+	uint32_t
+		contention_ppm[CANCEL_RESOURCES_MAX]; /* the same, 0 also where it left the score */
+	uint64_t counting;			      /* resources (bits) that count … */
+	uint64_t left; /* … and of those the ones whose culprits may not be cancelled */
+	struct cancel_contender bar; /* the strongest of those culprits; task 0: none */
+	uint32_t top_resource;	     /* the most contended of the score */
+	uint64_t least_us;	     /* less blame than this is too little for any resource */
+};
+
+/* What the gathering reads. */
+struct scene {
+	const struct settings *settings;
+	const struct cancel_ledger *ledger;
+	const struct window *window;
+	struct history *history;
+	const struct contested *contested;
+	const struct attribution *attribution;
+	const struct contention *contention;
+	const struct class_history *classes;
+	const struct outcomes *outcomes;
+};
+
+void candidates_gather(struct candidates *candidates, const struct scene *scene, uint64_t counting);
+/* The choice a policy is asked to make. */
+struct cancel_choice candidates_choice(
+	const struct candidates *candidates, const struct scene *scene);
+/* The candidate in short, on resource r. */
+struct cancel_contender candidates_contender(const struct cancel_candidate *candidate, uint32_t r);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns C_r, the share of SLO-bearing execution time lost to a resource, and what is usual for it.
+ * It does not know who is to blame nor whether anything is late.
+ */
+#include <libcancel/core/contention.h>
+
+#include <libcancel/core/fixed.h>
+
+#include <string.h>
+
+#define NS_PER_S 1000000000ull
+#define CALM_NS	 NS_PER_S
+
+static uint64_t healthy_median_ppm(const struct contention *c, uint32_t r)
+{
+	uint64_t values[REFERENCE_SECONDS];
+
+	for (uint32_t i = 0; i < c->second_count; i++)
+		values[i] = c->seconds_ppm[r][i];
+	return fixed_median(values, c->second_count);
+}
+
+void contention_measure(struct contention *c, const struct attribution *a, const struct window *w,
+	const struct settings *settings)
+{
+	for (uint32_t r = 0; r < w->resource_count; r++) {
+		c->ppm[r] = fixed_ppm(a->rooted_ns[r], w->active_ns);
+		c->threshold_ppm[r] = settings->contention_ppm;
+		/* The median is only asked for where it can matter. */
+		if (c->ppm[r] >= settings->contention_ppm / 2)
+			c->threshold_ppm[r] = (uint32_t)fixed_max(settings->contention_ppm,
+				fixed_min(healthy_median_ppm(c, r) * settings->contention_ratio,
+					UINT32_MAX));
+		if (c->ppm[r] >= c->threshold_ppm[r] / 2)
+			c->hot_ns[r] = w->now_ns;
+	}
+}
+
+static void close_second(struct contention *c)
+{
+	if (c->active_ns) {
+		for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++)
+			c->seconds_ppm[r][c->next_second] =
+				fixed_ppm(c->rooted_ns[r], c->active_ns);
+		c->next_second = (c->next_second + 1) % REFERENCE_SECONDS;
+		if (c->second_count < REFERENCE_SECONDS)
+			c->second_count++;
+	}
+	c->length_ns = c->active_ns = 0;
+	memset(c->rooted_ns, 0, sizeof(c->rooted_ns));
+}
+
+void contention_learn(
+	struct contention *c, const struct attribution *a, const struct window *w, bool suspect)
+{
+	if (suspect) { /* the running second may already hold the onset: drop it */
+		c->length_ns = c->active_ns = 0;
+		memset(c->rooted_ns, 0, sizeof(c->rooted_ns));
+		return;
+	}
+	c->length_ns += w->length_ns;
+	c->active_ns += w->active_ns;
+	for (uint32_t r = 0; r < w->resource_count; r++)
+		c->rooted_ns[r] += a->rooted_ns[r];
+	if (c->length_ns >= NS_PER_S)
+		close_second(c);
+}
+
+uint64_t contention_counting(const struct contention *c, const struct window *w)
+{
+	uint64_t mask = 0;
+
+	for (uint32_t r = 0; r < w->resource_count; r++) {
+		if (c->ppm[r] && c->ppm[r] >= c->threshold_ppm[r])
+			mask |= 1ull << r;
+	}
+	return mask;
+}
+
+uint64_t contention_calm(const struct contention *c, const struct window *w)
+{
+	uint64_t mask = 0;
+
+	for (uint32_t r = 0; r < w->resource_count; r++) {
+		if (c->hot_ns[r] == 0 || w->now_ns - c->hot_ns[r] >= CALM_NS)
+			mask |= 1ull << r;
+	}
+	return mask;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fixed.h - the integer arithmetic of the core's decisions: no floating point, no overflow, no
+ * trap.
+ */
+#ifndef CORE_FIXED_H
+#define CORE_FIXED_H
+
+#include <stdint.h>
+
+static inline uint64_t fixed_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t fixed_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* later - earlier, never below zero: clocks and counters of two readers may disagree a little. */
+static inline uint64_t fixed_minus(uint64_t later, uint64_t earlier)
+{
+	return later > earlier ? later - earlier : 0;
+}
+
+static inline uint64_t fixed_plus(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* value * numerator / denominator, rounded down; the largest value where that does not fit or the
+ * denominator is 0. Where the product needs more than 64 bits, low bits of the larger factor and of
+ * the denominator are given up: the relative error stays below result / 2^62. */
+static inline uint64_t fixed_scale(uint64_t value, uint64_t numerator, uint64_t denominator)
+{
+	uint64_t product;
+
+	while (__builtin_mul_overflow(value, numerator, &product)) {
+		if (value > numerator)
+			value >>= 1;
+		else
+			numerator >>= 1;
+		denominator >>= 1;
+	}
+	return denominator ? product / denominator : UINT64_MAX;
+}
+
+/* part / whole in parts per million, at most 1,000,000; 0 of nothing. */
+static inline uint32_t fixed_ppm(uint64_t part, uint64_t whole)
+{
+	if (whole == 0)
+		return 0;
+	return (uint32_t)fixed_min(fixed_scale(part, 1000000u, whole), 1000000u);
+}
+
+/* The integer square root, rounded down. Newton's method from above. */
+static inline uint64_t fixed_root(uint64_t value)
+{
+	uint64_t guess, better;
+
+	if (value < 2)
+		return value;
+	guess = 1ull << ((64u - (uint32_t)__builtin_clzll(value) + 1) / 2);
+	for (;;) {
+		better = (guess + value / guess) / 2;
+		if (better >= guess)
+			return guess;
+		guess = better;
+	}
+}
+
+/* The lower median of `count` values; 0 of none. Sorts `values` by insertion: for short lists. */
+static inline uint64_t fixed_median(uint64_t *values, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t value = values[i];
+		uint32_t j = i;
+
+		for (; j > 0 && values[j - 1] > value; j--)
+			values[j] = values[j - 1];
+		values[j] = value;
+	}
+	return count ? values[(count - 1) / 2] : 0;
+}
+
+#endif

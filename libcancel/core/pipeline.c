@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the order of things: window, attribution, contention, suspicion, candidates, choice, pacing,
+ * outcome. All memory lies in one block that the caller brings; nothing is allocated, no clock is
+ * read, and the same ledgers give the same verdicts bit for bit.
+ */
+#include <cancel/policy.h>
+
+#include <libcancel/core/attribute.h>
+#include <libcancel/core/candidates.h>
+#include <libcancel/core/choose.h>
+#include <libcancel/core/contention.h>
+#include <libcancel/core/detect.h>
+#include <libcancel/core/estimate.h>
+#include <libcancel/core/fixed.h>
+#include <libcancel/core/outcome.h>
+#include <libcancel/core/pace.h>
+#include <libcancel/core/returning.h>
+#include <libcancel/core/settings.h>
+#include <libcancel/core/window.h>
+
+#include <stdalign.h>
+#include <string.h>
+
+/* Room by task: a task waits for one thing at a time and rarely for many in a window; a full table
+ * means nobody is blamed in that window. */
+#define WAITS_PER_TASK	  2u
+#define SITES_PER_TASK	  1u
+#define HOLDINGS_PER_TASK 4u
+#define FEWEST_ROOMS	  64u
+#define HELD_SHOWN	  4u /* places among the contenders for those held back */
+
+struct cancel_pipeline {
+	struct settings settings;
+	struct history history;
+	struct contested contested;
+	struct attribution attribution;
+	struct contention contention;
+	struct detect detect;
+	struct class_history classes;
+	struct outcomes outcomes;
+	struct returning returning;
+	struct pace pace;
+	struct window window;
+	struct candidates candidates;
+	uint64_t serial;
+};
+
+/* Carves arrays from the block behind the struct; with no block it only adds up. */
+struct carver {
+	unsigned char *base;
+	size_t used;
+};
+
+static void *carve(struct carver *c, size_t count, size_t size)
+{
+	size_t align = alignof(max_align_t), at = (c->used + align - 1) / align * align;
+
+	c->used = at + count * size;
+	return c->base ? c->base + at : NULL;
+}
+
+static uint32_t rooms(uint32_t task_limit, uint32_t per_task)
+{
+	uint32_t count = task_limit * per_task;
+
+	return count < FEWEST_ROOMS ? FEWEST_ROOMS : count;
+}
+
+static size_t lay_out(struct cancel_pipeline *p, const struct settings *s)
+{
+	struct carver c = { .base = (unsigned char *)p };
+	struct history h = { .task_limit = s->task_limit,
+		.wait_limit = rooms(s->task_limit, WAITS_PER_TASK) };
+	struct contested x = { .site_limit = rooms(s->task_limit, SITES_PER_TASK),
+		.holding_limit = rooms(s->task_limit, HOLDINGS_PER_TASK),
+		.bucket_count = FEWEST_ROOMS };
+	size_t entries = (size_t)s->task_limit * CANCEL_ENTRIES_MAX;
+
+	while (x.bucket_count < 2 * x.site_limit)
+		x.bucket_count *= 2;
+	carve(&c, 1, sizeof(*p));
+	/* These two must be zero at the start; the rest is written before it is read. */
+	h.seen = carve(&c, s->task_limit, sizeof(*h.seen));
+	x.buckets = carve(&c, x.bucket_count, sizeof(*x.buckets));
+	h.tasks = carve(&c, s->task_limit, sizeof(*h.tasks));
+	h.entries = carve(&c, entries, sizeof(*h.entries));
+	h.usage = carve(&c, entries, sizeof(*h.usage));
+	h.waits = carve(&c, h.wait_limit, sizeof(*h.waits));
+	x.sites = carve(&c, x.site_limit, sizeof(*x.sites));
+	x.holdings = carve(&c, x.holding_limit, sizeof(*x.holdings));
+	if (p) {
+		p->history = h;
+		p->contested = x;
+	}
+	return c.used;
+}
+
+size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config)
+{
+	struct settings settings;
+
+	return settings_resolve(config, &settings) ? 0 : lay_out(NULL, &settings);
+}
+
+int cancel_pipeline_init(
+	struct cancel_pipeline *memory, size_t bytes, const struct cancel_pipeline_config *config)
+{
+	struct settings settings;
+
+	if (!memory || (uintptr_t)memory % alignof(max_align_t) ||
+		settings_resolve(config, &settings))
+		return CANCEL_EINVAL;
+	if (bytes < lay_out(NULL, &settings))
+		return CANCEL_ENOMEM;
+	memset(memory, 0, sizeof(*memory));
+	lay_out(memory, &settings);
+	memset(memory->history.seen, 0, settings.task_limit);
+	memset(memory->contested.buckets, 0,
+		memory->contested.bucket_count * sizeof(*memory->contested.buckets));
+	memory->settings = settings;
+	pace_init(&memory->pace, &settings);
+	return 0;
+}
+
+static void take_ended(void *arg, const struct past_end *end)
+{
+	struct cancel_pipeline *p = arg;
+
+	class_history_add(&p->classes, end, p->history.number);
+}
+
+static void report_state(const struct cancel_pipeline *p, struct cancel_verdict *v)
+{
+	v->precise = p->detect.suspicious;
+	v->late_share_ppm = p->detect.late_share_ppm;
+	v->late_tasks = p->detect.late_tasks;
+	v->onset_ns = p->detect.onset_ns;
+	v->calm_mask = contention_calm(&p->contention, &p->window);
+	memcpy(v->contention_ppm, p->contention.ppm, sizeof(v->contention_ppm));
+}
+
+/* With the paper's raw metrics: LOCK and QUEUE waiting over holding, MEMORY evictions a second. */
+static void report_window(const struct cancel_pipeline *p, const struct cancel_ledger *ledger,
+	struct cancel_verdict *v)
+{
+	v->window_ns = p->window.length_ns;
+	v->completed = p->window.completed;
+	v->late = p->window.late;
+	for (uint32_t r = 0; r < p->window.resource_count; r++) {
+		const struct window_resource *res = &p->window.resources[r];
+
+		if (ledger->resources[r].type == CANCEL_MEMORY)
+			v->raw_metric[r] =
+				fixed_scale(res->evicted, 1000000000u, p->window.length_ns);
+		else if (res->use_ns)
+			v->raw_metric[r] = fixed_scale(res->wait_ns, CANCEL_PPM, res->use_ns);
+	}
+}
+
+/* The best of the eligible, then who was held back; a few places are kept for those. */
+static void list_contenders(
+	const struct candidates *c, const struct cancel_choice *choice, struct cancel_decision *d)
+{
+	uint32_t best[CANCEL_CANDIDATES_MAX], count = choose_best(choice, best);
+	uint32_t held = c->held_count < HELD_SHOWN ? c->held_count : HELD_SHOWN;
+
+	for (uint32_t i = 0; i < count && d->contender_count + held < CANCEL_CANDIDATES_MAX; i++)
+		d->contenders[d->contender_count++] =
+			candidates_contender(&choice->candidates[best[i]], c->top_resource);
+	for (uint32_t i = 0; i < held; i++)
+		d->contenders[d->contender_count++] = c->held[i];
+}
+
+/* Who would have been chosen without the winner. Takes the winner out of the list. */
+static void find_runner_up(struct cancel_pipeline *p, struct cancel_choice *choice, uint32_t winner,
+	struct cancel_candidate *runner_up)
+{
+	struct candidates *c = &p->candidates;
+	int second;
+
+	c->list[winner] = c->list[--c->count];
+	choice->candidate_count = c->count;
+	choose_mark_dominated(c->list, choice);
+	second = c->count ? p->settings.policy->choose(choice) : -1;
+	if (second >= 0 && (uint32_t)second < c->count)
+		*runner_up = c->list[second];
+}
+
+static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint32_t winner,
+	struct cancel_verdict *v)
+{
+	struct candidates *c = &p->candidates;
+	struct cancel_decision *d = &v->decision;
+	uint32_t slot = c->slots[winner];
+	struct past_task *past = &p->history.tasks[slot];
+
+	v->decided = true;
+	v->cancel = p->settings.act;
+	d->serial = ++p->serial;
+	d->acted = p->settings.act;
+	d->escalation = past->marks & MARK_DECIDED;
+	d->policy = p->settings.policy->name;
+	d->estimator = p->settings.estimator->name;
+	d->target = c->list[winner];
+	d->top_resource = c->top_resource;
+	d->blamed_mask = c->counting & ~c->left;
+	memcpy(d->contention_ppm, p->contention.ppm, sizeof(d->contention_ppm));
+	d->late_share_ppm = p->detect.late_share_ppm;
+	d->onset_ns = p->detect.onset_ns;
+	d->decided_ns = p->window.now_ns;
+	d->candidate_count = c->seen_count;
+	d->eligible_count = c->eligible_count;
+	memcpy(d->held_back, c->by_cause, sizeof(d->held_back));
+	d->held_back[CANCEL_CAUSE_NONE] = 0;
+	list_contenders(c, choice, d);
+	find_runner_up(p, choice, winner, &d->runner_up);
+	d->returning = !d->escalation && returning_note(&p->returning, &d->target, d->serial);
+	if (d->target.signature && p->settings.quarantine_ns)
+		d->quarantine_until_ns = d->decided_ns + p->settings.quarantine_ns;
+	past->marks |= MARK_DECIDED;
+	pace_spend(&p->pace, d->decided_ns);
+	outcomes_add(&p->outcomes, d, slot, &p->detect);
+}
+
+/* A resource counts, and nobody is eligible: admission control's business, unless monitor mode has
+ * already named the culprit and leaves it running. */
+static void report_no_candidate(const struct candidates *c, struct cancel_verdict *v)
+{
+	v->held = c->bar;
+	v->held_back = c->bar.task ? c->bar.held_back : CANCEL_CAUSE_NO_CULPRIT;
+	if (v->held_back != CANCEL_CAUSE_MONITOR)
+		v->overload = CANCEL_REGULAR;
+}
+
+static void act(struct cancel_pipeline *p, const struct cancel_ledger *ledger, uint64_t counting,
+	struct cancel_verdict *v)
+{
+	const struct scene scene = { .settings = &p->settings,
+		.ledger = ledger,
+		.window = &p->window,
+		.history = &p->history,
+		.contested = &p->contested,
+		.attribution = &p->attribution,
+		.contention = &p->contention,
+		.classes = &p->classes,
+		.outcomes = &p->outcomes };
+	struct cancel_choice choice;
+	int winner;
+
+	candidates_gather(&p->candidates, &scene, counting);
+	if (p->candidates.count == 0) {
+		report_no_candidate(&p->candidates, v);
+		return;
+	}
+	choice = candidates_choice(&p->candidates, &scene);
+	choose_mark_dominated(p->candidates.list, &choice);
+	winner = p->settings.policy->choose(&choice);
+	if (winner < 0 || (uint32_t)winner >= choice.candidate_count)
+		v->held_back = CANCEL_CAUSE_POLICY;
+	else if (!pace_allows(&p->pace, p->window.now_ns, &p->settings))
+		v->held_back = CANCEL_CAUSE_PACE;
+	else
+		decide(p, &choice, (uint32_t)winner, v);
+}
+
+static void judge(
+	struct cancel_pipeline *p, const struct cancel_ledger *ledger, struct cancel_verdict *v)
+{
+	uint64_t now_ns = p->window.now_ns;
+	uint64_t counting = contention_counting(&p->contention, &p->window);
+
+	if (!p->detect.suspicious)
+		return;
+	v->overload = CANCEL_SUSPECT;
+	if (!p->detect.confirmed)
+		return;
+	if (!p->detect.warm) {
+		v->held_back = CANCEL_CAUSE_WARM_UP;
+		return;
+	}
+	v->overload = counting ? CANCEL_RESOURCE : CANCEL_REGULAR;
+	if (!counting)
+		return;
+	if (ledger->action_stuck)
+		v->held_back = CANCEL_CAUSE_ACTION_STUCK;
+	else if (outcomes_await_release(&p->outcomes, &p->settings, now_ns))
+		v->held_back = CANCEL_CAUSE_AWAIT_RELEASE;
+	else
+		act(p, ledger, counting, v);
+}
+
+void cancel_pipeline_step(
+	struct cancel_pipeline *p, const struct cancel_ledger *ledger, struct cancel_verdict *v)
+{
+	*v = (struct cancel_verdict){ .now_ns = ledger->now_ns };
+	outcomes_take_events(&p->outcomes, ledger);
+	if (!window_take(&p->history, ledger, &p->window, take_ended, p)) {
+		v->overload = p->detect.suspicious ? CANCEL_SUSPECT : CANCEL_HEALTHY;
+		report_state(p, v);
+		return;
+	}
+	pace_refill(&p->pace, &p->window, &p->settings);
+	attribute_step(&p->attribution, &p->contested, &p->history, ledger, &p->window,
+		p->detect.suspicious);
+	contention_measure(&p->contention, &p->attribution, &p->window, &p->settings);
+	detect_step(&p->detect, &p->window, &p->settings, p->attribution.stuck);
+	outcomes_step(&p->outcomes, &p->history, &p->detect, &p->settings, ledger->now_ns);
+	outcomes_report(&p->outcomes, v);
+	judge(p, ledger, v);
+	contention_learn(&p->contention, &p->attribution, &p->window, p->detect.suspicious);
+	report_state(p, v);
+	report_window(p, ledger, v);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * returning.h - remembers what was cancelled, by class and signature, to know it when it comes
+ * again.
+ */
+#ifndef CORE_RETURNING_H
+#define CORE_RETURNING_H
+
+#include <cancel/policy.h>
+
+#define RETURNING_MAX 64u
+
+struct returning_record {
+	uint64_t signature, serial;
+	uint8_t class_index;
+};
+
+struct returning {
+	struct returning_record records[RETURNING_MAX]; /* a full table forgets the oldest */
+	uint32_t count;
+};
+
+/* Whether this class and signature was cancelled before; then remembers it. Signature 0 is unknown
+ * and never returns. */
+bool returning_note(
+	struct returning *returning, const struct cancel_candidate *target, uint64_t serial);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the difference of two ledgers: one linear pass over tasks and entries that finds who waited,
+ * for how long, and what every resource was used for meanwhile. It does not know who blocks whom
+ * (attribute) nor whether any of it is bad (detect, contention).
+ */
+#include <libcancel/core/window.h>
+
+#include <libcancel/core/fixed.h>
+
+#include <string.h>
+
+#define NS_PER_S	   1000000000ull
+#define OVERDUE_SLOS	   3u /* a wait this many times the SLO is a sign of its own */
+#define DECAY_STEPS_PER_S  1024u
+#define DECAY_HALVINGS_MAX 32u
+#define SEEN_REPLACED	   4u /* beside the epoch: the slot held another task before */
+
+/* One task of the pass, and where its findings go. */
+struct pass {
+	struct history *h;
+	const struct cancel_ledger *ledger;
+	struct window *w;
+	const struct cancel_ledger_task *task;
+	struct past_task *past;
+	uint32_t task_index;
+	bool bears_slo;
+	struct window_totals totals[CANCEL_RESOURCES_MAX];
+	bool is_memory[CANCEL_RESOURCES_MAX];
+};
+
+/* 2^(-length / 1 s) in 32-bit fixed point. The factors are 2^(-2^k / 1024). */
+static uint32_t decay_of(uint64_t length_ns)
+{
+	static const uint32_t factors[] = { 0xffd3a752, 0xffa75652, 0xff4ecb59, 0xfe9e115c,
+		0xfd3e0c0d, 0xfa83b2db, 0xf5257d15, 0xeac0c6e8, 0xd744fccb, 0xb504f334 };
+	uint64_t halvings = length_ns / NS_PER_S;
+	uint64_t steps = length_ns % NS_PER_S * DECAY_STEPS_PER_S / NS_PER_S;
+	uint64_t decay = UINT32_MAX;
+
+	if (halvings >= DECAY_HALVINGS_MAX)
+		return 0;
+	for (uint32_t k = 0; k < sizeof(factors) / sizeof(factors[0]); k++) {
+		if (steps >> k & 1)
+			decay = decay * factors[k] >> 32;
+	}
+	return (uint32_t)(decay >> halvings);
+}
+
+static uint64_t decayed(uint64_t value, uint32_t decay_q32)
+{
+	return (value >> 32) * decay_q32 + ((value & UINT32_MAX) * decay_q32 >> 32);
+}
+
+/* A counter that went back began anew. */
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+	return now >= before ? now - before : now;
+}
+
+static bool same_entry(const struct past_entry *p, const struct cancel_ledger_entry *e)
+{
+	return p->instance == e->instance && p->resource == e->resource;
+}
+
+/* Entries moved within the task's table: put what is known of each beside it again. */
+static void realign(struct history *h, uint32_t slot, const struct cancel_ledger_entry *entries,
+	uint32_t count, uint32_t old_count)
+{
+	struct past_entry *known = past_entries(h, slot), old[CANCEL_ENTRIES_MAX];
+	struct past_usage *usage = past_usages(h, slot), old_usage[CANCEL_ENTRIES_MAX];
+
+	memcpy(old, known, old_count * sizeof(old[0]));
+	memcpy(old_usage, usage, old_count * sizeof(old_usage[0]));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t j = 0;
+
+		while (j < old_count && !same_entry(&old[j], &entries[i]))
+			j++;
+		known[i] = j < old_count ? old[j]
+					 : (struct past_entry){ .instance = entries[i].instance,
+						   .resource = entries[i].resource };
+		usage[i] = j < old_count ? old_usage[j] : (struct past_usage){ 0 };
+	}
+}
+
+static void align(
+	struct history *h, uint32_t slot, const struct cancel_ledger_entry *entries, uint32_t count)
+{
+	struct past_task *past = &h->tasks[slot];
+	const struct past_entry *known = past_entries(h, slot);
+	uint32_t same = 0;
+
+	while (same < count && same < past->entry_count && same_entry(&known[same], &entries[same]))
+		same++;
+	if (same < count)
+		realign(h, slot, entries, count, past->entry_count);
+	past->entry_count = (uint8_t)count;
+}
+
+static void note_wait(struct pass *p, const struct cancel_ledger_entry *e, uint64_t delta_ns)
+{
+	struct window *w = p->w;
+	struct waiting *wait = &p->h->waits[w->wait_count];
+
+	/* What a task first seen in this window waited before it counts as wait of ended tasks. */
+	delta_ns = fixed_min(delta_ns, w->length_ns);
+	if (p->bears_slo) {
+		w->resources[e->resource].active_wait_ns += delta_ns;
+		if (w->slo_ns == 0 || p->task->slo_ns < w->slo_ns)
+			w->slo_ns = p->task->slo_ns;
+	}
+	if (w->wait_count == p->h->wait_limit) {
+		w->overflow = true;
+		return;
+	}
+	*wait = (struct waiting){
+		.delta_ns = delta_ns,
+		.since_ns = e->waiting_since_ns,
+		.acquired_ns = e->held_since_ns,
+		.task = p->task_index,
+		.entry = (uint32_t)(e - p->ledger->entries),
+		.next_of_task = p->past->first_wait,
+		.resource = e->resource,
+		.bears_slo = p->bears_slo,
+		.overdue = p->bears_slo && e->waiting_since_ns &&
+			   fixed_minus(w->now_ns, e->waiting_since_ns) / OVERDUE_SLOS >
+				   p->task->slo_ns,
+	};
+	w->overdue |= wait->overdue;
+	p->past->first_wait = w->wait_count++;
+}
+
+static void note_evictions(
+	struct pass *p, const struct cancel_ledger_entry *e, struct past_usage *usage)
+{
+	uint64_t fresh = grown(e->evicted, usage->evicted);
+
+	usage->recent_milli = decayed(usage->recent_milli, p->h->decay_q32) + fresh * 1000;
+	usage->evicted = e->evicted;
+	p->totals[e->resource].evicted += e->evicted;
+}
+
+static void take_entry(struct pass *p, const struct cancel_ledger_entry *e,
+	struct past_entry *known, struct past_usage *usage)
+{
+	uint64_t use_ns = e->hold_ns;
+	uint64_t delta_ns = grown(e->wait_ns, known->wait_ns);
+
+	if (p->is_memory[e->resource]) {
+		use_ns = e->stall_caused_ns;
+		note_evictions(p, e, usage);
+	}
+	if (p->bears_slo)
+		p->totals[e->resource].wait_ns += e->wait_ns;
+	p->totals[e->resource].use_ns += use_ns;
+	known->use_delta_ns = grown(use_ns, known->use_ns);
+	known->use_ns = use_ns;
+	known->wait_ns = e->wait_ns;
+	if (e->held_modes)
+		known->modes = e->held_modes;
+	if (delta_ns)
+		note_wait(p, e, delta_ns);
+}
+
+static void take_entries(struct pass *p)
+{
+	uint32_t slot = p->task->slot, count = window_entry_count(p->ledger, p->task);
+	const struct cancel_ledger_entry *entries = &p->ledger->entries[p->task->first_entry];
+	struct past_entry *known = past_entries(p->h, slot);
+	struct past_usage *usage = past_usages(p->h, slot);
+
+	align(p->h, slot, entries, count);
+	for (uint32_t i = 0; i < count; i++) {
+		if (entries[i].resource < p->w->resource_count)
+			take_entry(p, &entries[i], &known[i], &usage[i]);
+	}
+}
+
+static void take_episode(struct pass *p, uint64_t *open_ns)
+{
+	const struct cancel_ledger_task *t = p->task;
+	uint64_t age_ns = fixed_minus(p->w->now_ns, t->episode_start_ns);
+
+	p->w->in_flight++;
+	*open_ns += age_ns;
+	if (age_ns <= t->slo_ns)
+		return;
+	p->w->late_in_flight++;
+	if (p->w->first_late_ns == 0 || t->episode_start_ns + t->slo_ns < p->w->first_late_ns)
+		p->w->first_late_ns = t->episode_start_ns + t->slo_ns;
+}
+
+static void take_task(struct pass *p)
+{
+	const struct cancel_ledger_task *t = p->task;
+	uint8_t *seen = &p->h->seen[t->slot];
+	struct past_task *past = p->past;
+	uint8_t mark = p->h->epoch;
+
+	if (*seen == 0 || past->id != t->id) {
+		struct past_end replaced = { 0 };
+
+		if (*seen) {
+			replaced = past->end;
+			mark |= SEEN_REPLACED;
+		}
+		*past = (struct past_task){
+			.id = t->id, .advanced_ns = p->w->now_ns, .replaced = replaced
+		};
+	}
+	*seen = mark;
+	past->first_wait = past->first_holding = NONE;
+	past->listed = false;
+	past->end.signature = t->signature;
+	past->end.active_ns = t->active_ns;
+	past->end.class_index = t->class_index;
+	past->end.cancelled |= t->state >= CANCEL_DELIVERING;
+	if (t->progress_done != past->done) {
+		past->done = t->progress_done;
+		past->advanced_ns = p->w->now_ns;
+	}
+}
+
+static void forget_ended(struct history *h, window_ended_fn ended, void *arg)
+{
+	for (uint32_t slot = 0; slot < h->task_limit; slot++) {
+		if (h->seen[slot] == h->epoch || h->seen[slot] == 0)
+			continue;
+		if (h->seen[slot] == (h->epoch | SEEN_REPLACED)) {
+			ended(arg, &h->tasks[slot].replaced);
+			h->seen[slot] = h->epoch;
+		} else {
+			ended(arg, &h->tasks[slot].end);
+			h->seen[slot] = 0;
+		}
+	}
+}
+
+/* Totals of resources: what has ended plus what is still in the ledger, against the same before. */
+static void close_resources(struct pass *p)
+{
+	struct window *w = p->w;
+
+	for (uint32_t r = 0; r < w->resource_count; r++) {
+		const struct cancel_ledger_resource *res = &p->ledger->resources[r];
+		struct window_totals *now = &p->totals[r], *before = &p->h->totals[r];
+		struct window_resource *out = &w->resources[r];
+
+		now->wait_ns += res->ended_wait_ns;
+		now->use_ns += p->is_memory[r] ? res->orphan_stall_ns : res->ended_hold_ns;
+		now->evicted += res->ended_evicted;
+		out->wait_ns =
+			fixed_max(fixed_minus(now->wait_ns, before->wait_ns), out->active_wait_ns);
+		out->use_ns = fixed_minus(now->use_ns, before->use_ns);
+		out->evicted = fixed_minus(now->evicted, before->evicted);
+		p->h->recent_milli[r] =
+			decayed(p->h->recent_milli[r], p->h->decay_q32) + out->evicted * 1000;
+		w->wait_ns += out->wait_ns;
+		*before = *now;
+	}
+}
+
+static void close_episodes(
+	struct history *h, const struct cancel_ledger *ledger, struct window *w, uint64_t open_ns)
+{
+	uint64_t before_ns = h->ended_active_ns + h->open_ns;
+
+	w->completed = fixed_minus(ledger->completed, h->completed);
+	w->late = fixed_min(fixed_minus(ledger->late, h->late), w->completed);
+	w->active_ns = fixed_minus(ledger->ended_active_ns + open_ns, before_ns);
+	h->completed = ledger->completed;
+	h->late = ledger->late;
+	h->ended_active_ns = ledger->ended_active_ns;
+	h->open_ns = open_ns;
+}
+
+static void begin(struct history *h, const struct cancel_ledger *ledger, struct window *w)
+{
+	uint32_t count = ledger->resource_count;
+
+	h->epoch = h->epoch == 1 ? 2 : 1;
+	*w = (struct window){
+		.start_ns = h->started ? h->now_ns : ledger->now_ns,
+		.now_ns = ledger->now_ns,
+		.length_ns = h->started ? ledger->now_ns - h->now_ns : 0,
+		.number = ++h->number,
+		.resource_count = count < CANCEL_RESOURCES_MAX ? count : CANCEL_RESOURCES_MAX,
+	};
+	h->decay_q32 = decay_of(w->length_ns);
+}
+
+bool window_take(struct history *h, const struct cancel_ledger *ledger, struct window *w,
+	window_ended_fn ended, void *arg)
+{
+	struct pass pass = { .h = h, .ledger = ledger, .w = w };
+	bool first = !h->started;
+	uint64_t open_ns = 0;
+
+	if (h->started && ledger->now_ns <= h->now_ns)
+		return false;
+	begin(h, ledger, w);
+	for (uint32_t r = 0; r < w->resource_count; r++)
+		pass.is_memory[r] = ledger->resources[r].type == CANCEL_MEMORY;
+	for (uint32_t i = 0; i < ledger->task_count; i++) {
+		pass.task = &ledger->tasks[i];
+		if (pass.task->slot >= h->task_limit)
+			continue;
+		pass.task_index = i;
+		pass.past = &h->tasks[pass.task->slot];
+		pass.bears_slo = pass.task->slo_ns != 0;
+		take_task(&pass);
+		if (pass.bears_slo && pass.task->episode_start_ns)
+			take_episode(&pass, &open_ns);
+		take_entries(&pass);
+	}
+	forget_ended(h, ended, arg);
+	close_resources(&pass);
+	close_episodes(h, ledger, w, open_ns);
+	h->now_ns = ledger->now_ns;
+	h->started = true;
+	return !first;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * window.h - the difference of two ledgers, and what the core remembers of each task meanwhile.
+ *
+ * All memory of tasks is indexed by slot, so a ledger in any order gives the same window. What the
+ * previous ledger said of an entry is kept beside it, at the same position; an entry that moved is
+ * looked for among the task's 16.
+ */
+#ifndef CORE_WINDOW_H
+#define CORE_WINDOW_H
+
+#include <cancel/policy.h>
+
+#define NONE	      UINT32_MAX
+#define BLAME_WINDOWS 3u /* blame is judged over so many */
+
+/* What the previous ledger said of one entry. `use` is the hold time of a LOCK, the slot time of a
+ * QUEUE and the stalls caused of a MEMORY resource: what blame is shared out by. */
+struct past_entry {
+	uint64_t wait_ns, use_ns;
+	uint64_t use_delta_ns; /* of the present window */
+	uint32_t instance;
+	uint8_t resource;
+	uint8_t modes; /* LOCK: held last, kept while nothing is held */
+};
+
+/* The rest of an entry, touched only when it evicts or is blamed. */
+struct past_usage {
+	uint64_t evicted;
+	uint64_t recent_milli;		  /* evictions x 1000, half-life 1 s */
+	uint32_t blame_us[BLAME_WINDOWS]; /* newest first */
+	uint32_t blamed_window;		  /* number of the window blame_us[0] belongs to */
+};
+
+enum past_mark {
+	MARK_DECIDED = 1u << 0, /* chosen once, in either mode */
+	MARK_EXCLUDED = 1u << 1,
+};
+
+/* What is kept of a task that has ended, until the class history has taken it in. */
+struct past_end {
+	uint64_t signature, active_ns;
+	uint8_t class_index;
+	bool cancelled; /* seen DELIVERING or DELIVERED: its time says nothing of its class */
+};
+
+struct past_task {
+	uint64_t id;
+	struct past_end end;	    /* of this task, as of its last ledger */
+	struct past_end replaced;   /* of the one whose slot it took in the present window */
+	uint64_t done, advanced_ns; /* progress, and when it last grew */
+	uint32_t first_wait, first_holding; /* lists of the present window */
+	uint8_t entry_count;
+	uint8_t marks; /* enum past_mark */
+	bool listed;   /* among the present window's suspects */
+};
+
+/* A wait of the present window: one entry whose wait time grew. */
+struct waiting {
+	uint64_t delta_ns;
+	uint64_t since_ns;    /* it still waits, since then; 0 = the wait is over */
+	uint64_t acquired_ns; /* it holds the same entry since then; 0 = holds nothing */
+	uint64_t blame_ns;    /* fronts only: delay to share out this round … */
+	uint64_t next_ns;     /* … and in the next */
+	uint64_t divisor_ns;  /* fronts only: what holders' shares are parts of */
+	uint32_t task, entry; /* indices in the ledger */
+	uint32_t site;
+	uint32_t front;	     /* the wait that stands for all blocked alike */
+	uint32_t next_front; /* of the site */
+	uint32_t next_of_task;
+	uint8_t resource, mode, blocked_by; /* LOCK: modes (bits) whose holders it waits for */
+	bool bears_slo, overdue;
+};
+
+struct window_resource {
+	uint64_t wait_ns;	 /* all waits of SLO-bearing tasks */
+	uint64_t active_wait_ns; /* the part of tasks still in the ledger */
+	uint64_t use_ns;	 /* see past_entry */
+	uint64_t evicted;
+};
+
+struct window {
+	uint64_t start_ns, now_ns, length_ns;
+	uint32_t number; /* from 1 */
+	uint64_t completed, late;
+	uint64_t active_ns;	/* of SLO-bearing tasks in open episodes */
+	uint64_t wait_ns;	/* over all resources */
+	uint64_t first_late_ns; /* when the earliest episode still open passed its SLO, 0 = none */
+	uint64_t slo_ns;	/* the smallest SLO of those who waited, 0 = nobody */
+	uint32_t in_flight, late_in_flight;
+	uint32_t wait_count;
+	bool overdue;  /* somebody waits for more than three times its SLO */
+	bool overflow; /* more waits than fit: nobody is blamed in this window */
+	uint32_t resource_count;
+	struct window_resource resources[CANCEL_RESOURCES_MAX];
+};
+
+struct window_totals {
+	uint64_t wait_ns, use_ns, evicted;
+};
+
+/* Memory across ledgers. The arrays are carved from the pipeline's block. */
+struct history {
+	uint32_t task_limit, wait_limit;
+	uint8_t *seen; /* by slot: 0 = empty, else the epoch of the last ledger that named it */
+	struct past_task *tasks;
+	struct past_entry *entries; /* CANCEL_ENTRIES_MAX a slot */
+	struct past_usage *usage;   /* likewise */
+	struct waiting *waits;
+	uint8_t epoch;
+	bool started;
+	uint32_t number;
+	uint64_t now_ns, completed, late, ended_active_ns, open_ns;
+	uint32_t decay_q32; /* of this window: 2^-length at a half-life of a second, saturated */
+	struct window_totals totals[CANCEL_RESOURCES_MAX];
+	uint64_t recent_milli[CANCEL_RESOURCES_MAX]; /* evictions of all tasks, half-life 1 s */
+};
+
+/* Called for each task that the previous ledger had and this one has not, in slot order. */
+typedef void (*window_ended_fn)(void *arg, const struct past_end *end);
+
+/* Takes the difference to the previous ledger. False for the first ledger, or when time stood
+ * still: then there is no window. */
+bool window_take(struct history *history, const struct cancel_ledger *ledger, struct window *window,
+	window_ended_fn ended, void *arg);
+
+static inline struct past_entry *past_entries(const struct history *h, uint32_t slot)
+{
+	return &h->entries[(size_t)slot * CANCEL_ENTRIES_MAX];
+}
+
+static inline struct past_usage *past_usages(const struct history *h, uint32_t slot)
+{
+	return &h->usage[(size_t)slot * CANCEL_ENTRIES_MAX];
+}
+
+/* The entries of a task that lie inside the ledger and the table. */
+static inline uint32_t window_entry_count(
+	const struct cancel_ledger *ledger, const struct cancel_ledger_task *task)
+{
+	uint32_t count = task->entry_count;
+
+	if (task->first_entry >= ledger->entry_count)
+		return 0;
+	if (count > CANCEL_ENTRIES_MAX)
+		count = CANCEL_ENTRIES_MAX;
+	if (count > ledger->entry_count - task->first_entry)
+		count = ledger->entry_count - task->first_entry;
+	return count;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scripted.h - a small world for tests of the core: tasks that hold, wait, evict and end as the
+ * test says, under a clock the test moves. Each step hands a ledger to a pipeline, kept as the live
+ * collector keeps it.
+ */
+#ifndef SUPPORT_SCRIPTED_H
+#define SUPPORT_SCRIPTED_H
+
+#include <cancel/policy.h>
+
+#define SCRIPTED_TASKS	2048u
+#define SCRIPTED_EVENTS 64u
+#define MS		1000000ull
+#define S		1000000000ull
+
+struct scripted_task {
+	bool live;
+	struct cancel_ledger_task t;
+	uint64_t active_ns; /* of closed episodes */
+	uint32_t entry_count;
+	struct cancel_ledger_entry
+		entries[CANCEL_ENTRIES_MAX]; /* times without the present hold and wait */
+};
+
+struct scripted {
+	struct cancel_pipeline *pipeline;
+	struct cancel_verdict verdict;
+	struct cancel_ledger ledger;
+	uint64_t now_ns, window_ns, next_sequence;
+	uint32_t shuffle; /* not 0: the order of tasks in the ledger is drawn from this seed */
+	struct cancel_ledger_resource resources[CANCEL_RESOURCES_MAX];
+	struct scripted_task tasks[SCRIPTED_TASKS];
+	struct cancel_ledger_task ledger_tasks[SCRIPTED_TASKS];
+	struct cancel_ledger_entry ledger_entries[SCRIPTED_TASKS * CANCEL_ENTRIES_MAX];
+	struct cancel_event events[SCRIPTED_EVENTS];
+	uint64_t latency[CANCEL_HISTOGRAM_MAX];
+	/* Seen so far. */
+	uint32_t decisions, cancels, steps;
+	struct cancel_decision last; /* decision */
+	struct cancel_outcome last_outcome;
+};
+
+/* NULL config: the defaults, in act mode. Never fails: it ends the test program. */
+struct scripted *scripted_new(const struct cancel_pipeline_config *config);
+void scripted_free(struct scripted *s);
+
+uint32_t scripted_resource(struct scripted *s, enum cancel_resource_type type, uint64_t capacity);
+/* A cancellable task in an open episode; slo_ns 0: bears none. */
+struct scripted_task *scripted_task(struct scripted *s, uint64_t slo_ns);
+void scripted_hold(struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance,
+	uint64_t amount);
+void scripted_wait(
+	struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance, uint64_t mode);
+void scripted_stop_waiting(
+	struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance);
+void scripted_release(struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance);
+struct cancel_ledger_entry *scripted_entry(
+	struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance);
+/* Ends a task and closes its episode. */
+void scripted_end(struct scripted *s, struct scripted_task *t);
+/* Short tasks that came, took latency_ns each and went since the last step. */
+void scripted_complete(struct scripted *s, uint64_t count, uint64_t latency_ns, bool late);
+void scripted_event(
+	struct scripted *s, enum cancel_event_kind kind, uint64_t task, uint64_t wasted_ns);
+/* Moves the clock by a window, makes the ledger, runs the pipeline. */
+void scripted_step(struct scripted *s);
+/* `count` windows with 50 completions of 1 ms each. */
+void scripted_healthy(struct scripted *s, uint32_t count);
+
+#endif
