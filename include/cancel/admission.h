@@ -34,5 +34,12 @@
 #include <cancel/admission/parties.h>
 #include <cancel/admission/partition.h>
 #include <cancel/admission/pbox.h>
+/* What a server puts in front of CPUs, disks and memory. */
+#include <cancel/admission/busy.h>
+#include <cancel/admission/io_tokens.h>
+#include <cancel/admission/memory_gate.h>
+#include <cancel/admission/output_limit.h>
+#include <cancel/admission/slots.h>
+#include <cancel/admission/work_queue.h>
 
 #endif
