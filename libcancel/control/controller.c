@@ -1,156 +1,380 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * controller.c - owns start and stop, and the controller thread with its tick.
+ * controller.c - owns the controller thread: a tick of 10 ms that publishes the coarse stamp, and a
+ * turn each window. What a turn means is the core's; this file executes it.
+ *
+ * Two locks, both leaves: `wake` for the thread's sleep and the options handed to it, `shown` for
+ * the copies of the last verdict that other threads read. None is held during a turn.
  */
-#include <cancel/cancel.h>
+#include "libcancel/control/controller.h"
 
 #include <pthread.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "libcancel/control/collect.h"
 #include "libcancel/control/deliver.h"
+#include "libcancel/control/learn.h"
+#include "libcancel/control/log.h"
+#include "libcancel/control/record.h"
+#include "libcancel/control/rerun.h"
 #include "libcancel/control/thread.h"
+#include "libcancel/diag/probes.h"
+#include "libcancel/sys/clock.h"
+#include "libcancel/track/count.h"
 #include "libcancel/track/resource.h"
 #include "libcancel/track/run.h"
-#include "libcancel/track/task.h"
-#include "libcancel/track/totals.h"
-#include "libcancel/track/word.h"
+#include "libcancel/track/slot.h"
 
-#define TICK_NS		  10000000u
-#define MAX_TASKS_DEFAULT 4096u
-
-static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
+#define TICK_NS	  10000000u
+#define NS_PER_MS 1000000u
+#define NS_PER_S  1000000000u
 
 static struct {
-	pthread_mutex_t lock; /* of stopping */
+	pthread_mutex_t wake; /* of stopping, wanted, options_changed */
 	pthread_cond_t changed;
-	bool stopping;
+	bool stopping, options_changed;
+	struct options wanted;
 	pthread_t thread;
-} controller = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+	/* The controller thread's own. */
+	struct options options;
+	struct collector collector;
+	struct cancel_pipeline *pipeline;
+	struct cancel_verdict verdict;
+	bool precise, action_stuck;
+	uint64_t stuck_since_ns; /* start of the action last complained about */
+	uint64_t next_second_ns;
+
+	pthread_mutex_t shown; /* of the rest */
+	struct cancel_status status;
+	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
+	uint64_t raw_metric[CANCEL_RESOURCES_MAX];
+	uint64_t calm_mask;
+	uint64_t held_back[CANCEL_CAUSE_COUNT];
+} c = { .wake = PTHREAD_MUTEX_INITIALIZER, .shown = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- Time ---------------------------------------------------------------------------------- */
+
+static void apply_precision(bool wanted)
+{
+	bool precise = (wanted || c.options.always_precise) && !c.options.no_precise;
+	if (precise && !c.precise)
+		clock_publish_precise();
+	c.precise = precise;
+}
+
+static void publish(uint64_t now_ns)
+{
+	if (!c.precise)
+		clock_publish_coarse(now_ns);
+}
+
+/* An action that runs too long is named once; while it runs nothing else is cancelled. */
+static void watch_action(uint64_t now_ns)
+{
+	uint64_t task;
+	uint64_t since_ns = deliver_running_since_ns(&task);
+	uint64_t limit_ns = (uint64_t)c.options.action_max_ms * NS_PER_MS;
+	c.action_stuck = since_ns && now_ns > since_ns && now_ns - since_ns > limit_ns;
+	if (!c.action_stuck || since_ns == c.stuck_since_ns)
+		return;
+	c.stuck_since_ns = since_ns;
+	count(CANCEL_COUNT_slow_actions);
+	log_line("the cancel action of task %llu has run for more than %u ms: no new cancels until "
+		 "it returns",
+		(unsigned long long)load_relaxed(&slot_at(id_index(task))->key),
+		c.options.action_max_ms);
+}
+
+/* ---- A turn ---------------------------------------------------------------------------------- */
+
+static void act(const struct cancel_verdict *v)
+{
+	const struct cancel_decision *d = &v->decision;
+	if (!v->cancel || c.options.mode != CANCEL_ACT || c.action_stuck)
+		return;
+	struct delivery delivery = {
+		.task = d->target.task,
+		.serial = d->serial,
+		.blamed_mask = d->blamed_mask,
+		.reason = d->escalation ? CANCEL_REASON_ESCALATION : CANCEL_REASON_CULPRIT,
+	};
+	deliver_push(&delivery);
+}
+
+static void count_events(const struct cancel_ledger *l)
+{
+	for (uint32_t i = 0; i < l->event_count; i++) {
+		const struct cancel_event *e = &l->events[i];
+		if (e->kind == CANCEL_EVENT_ACKNOWLEDGED) {
+			count(CANCEL_COUNT_acknowledged);
+			PROBE1(acknowledged, e->task);
+		} else if (e->kind == CANCEL_EVENT_RELEASED) {
+			count(CANCEL_COUNT_released);
+			PROBE1(released, e->task);
+		}
+	}
+}
+
+static void count_verdict(const struct cancel_verdict *v)
+{
+	count(CANCEL_COUNT_turns);
+	if (v->overload == CANCEL_RESOURCE)
+		count(CANCEL_COUNT_resource_overloads);
+	else if (v->overload == CANCEL_REGULAR)
+		count(CANCEL_COUNT_regular_overloads);
+}
+
+static void show(const struct cancel_ledger *l, const struct cancel_verdict *v, uint64_t took_ns)
+{
+	struct cancel_status *s = &c.status;
+	pthread_mutex_lock(&c.shown);
+	s->precise = c.precise;
+	s->acting = c.options.mode == CANCEL_ACT;
+	s->action_stuck = c.action_stuck;
+	s->live_tasks = l->task_count;
+	s->resource_count = l->resource_count;
+	s->overload = v->overload;
+	s->held_back = v->held_back;
+	s->late_share_ppm = v->late_share_ppm;
+	s->completed = l->completed;
+	s->late = l->late;
+	s->turn_last_ns = took_ns;
+	if (took_ns > s->turn_worst_ns)
+		s->turn_worst_ns = took_ns;
+	memcpy(c.contention_ppm, v->contention_ppm, sizeof(c.contention_ppm));
+	memcpy(c.raw_metric, v->raw_metric, sizeof(c.raw_metric));
+	c.calm_mask = v->calm_mask;
+	if (v->held_back != CANCEL_CAUSE_NONE && v->held_back < CANCEL_CAUSE_COUNT)
+		c.held_back[v->held_back]++;
+	pthread_mutex_unlock(&c.shown);
+}
+
+static void each_second(uint64_t now_ns)
+{
+	const char *fault = load_acquire(&run.fault);
+	if (now_ns < c.next_second_ns)
+		return;
+	c.next_second_ns = now_ns + NS_PER_S;
+	learn_step(now_ns);
+	log_misuse();
+	if (fault) {
+		store_relaxed(&run.fault, NULL);
+		log_line("internal inconsistency: %s; the library is off until it is started again",
+			fault);
+	}
+}
+
+/* One controller turn: look, judge, act, remember. */
+static void turn(void)
+{
+	uint64_t now_ns = clock_precise_ns();
+	struct cancel_ledger *ledger = &c.collector.ledger;
+	publish(now_ns);
+	collect(&c.collector, now_ns);
+	ledger->action_stuck = c.action_stuck;
+	cancel_pipeline_step(c.pipeline, ledger, &c.verdict);
+	act(&c.verdict);
+	apply_precision(c.verdict.precise);
+	uint64_t took_ns = clock_precise_ns() - now_ns;
+	rerun_turn(&c.verdict);
+	count_events(ledger);
+	count_verdict(&c.verdict);
+	show(ledger, &c.verdict, took_ns);
+	PROBE3(window, now_ns, c.verdict.overload, c.verdict.late_share_ppm);
+	records_take(&c.verdict);
+	records_window(ledger, &c.verdict);
+	each_second(now_ns);
+}
+
+/* ---- Options that change while it runs ------------------------------------------------------ */
+
+static void fill_pipeline_config(void)
+{
+	struct cancel_pipeline_config *config = &c.options.pipeline;
+	config->task_limit = c.options.max_tasks;
+	config->window_ms = c.options.window_ms;
+	config->act = c.options.mode == CANCEL_ACT;
+}
+
+/* options.c has checked each value; what the core still refuses leaves it as it was. */
+static void apply_options(void)
+{
+	rerun_limit_ms(c.options.rerun_max_ms);
+	for (uint32_t i = 0; i < c.options.class_count; i++)
+		if (c.options.classes[i].slo_ns)
+			store_relaxed(&run.classes[i].slo_ns, c.options.classes[i].slo_ns);
+	fill_pipeline_config();
+	if (cancel_pipeline_configure(c.pipeline, &c.options.pipeline))
+		log_line("the thresholds do not fit each other: the old ones stay");
+	apply_precision(c.verdict.precise);
+}
+
+/* ---- The thread ---------------------------------------------------------------------------- */
+
+/* Sleeps until due_ns of CLOCK_MONOTONIC; false when it is time to stop. */
+static bool sleep_until(uint64_t due_ns)
+{
+	struct timespec due = {
+		.tv_sec = (time_t)(due_ns / NS_PER_S),
+		.tv_nsec = (long)(due_ns % NS_PER_S),
+	};
+	pthread_mutex_lock(&c.wake);
+	while (!c.stopping && !pthread_cond_timedwait(&c.changed, &c.wake, &due))
+		;
+	bool go_on = !c.stopping, changed = c.options_changed;
+	c.options_changed = false;
+	if (changed)
+		c.options = c.wanted;
+	pthread_mutex_unlock(&c.wake);
+	if (changed)
+		apply_options();
+	return go_on;
+}
 
 static void *controller_main(void *ignored)
 {
+	uint64_t tick_ns = clock_monotonic_ns(), window_ns = c.options.window_ms * NS_PER_MS;
+	uint64_t turn_ns = tick_ns + window_ns;
 	(void)ignored;
 	own_thread = true;
-	uint64_t due_ns = clock_monotonic_ns();
-	pthread_mutex_lock(&controller.lock);
-	while (!controller.stopping) {
-		due_ns += TICK_NS;
-		struct timespec due = {
-			.tv_sec = (time_t)(due_ns / 1000000000u),
-			.tv_nsec = (long)(due_ns % 1000000000u),
-		};
-		clock_publish_coarse(clock_precise_ns());
-		pthread_cond_timedwait(&controller.changed, &controller.lock, &due);
-	}
-	pthread_mutex_unlock(&controller.lock);
+	do {
+		uint64_t now_ns = clock_precise_ns();
+		publish(now_ns);
+		watch_action(now_ns);
+		if (tick_ns >= turn_ns && run_is_on()) {
+			turn();
+			turn_ns += window_ns;
+		}
+		tick_ns += TICK_NS;
+		if (clock_monotonic_ns() > tick_ns + window_ns) { /* far behind: do not race */
+			count(CANCEL_COUNT_late_turns);
+			tick_ns = clock_monotonic_ns();
+			turn_ns = tick_ns;
+		}
+	} while (sleep_until(tick_ns));
 	clock_publish_precise();
 	return NULL;
 }
 
-static void read_classes(const struct cancel_config *c)
+static int prepare_pipeline(void)
 {
-	uint32_t n = c && c->class_count ? c->class_count : 1;
-	snprintf(run.classes[0].name, CANCEL_NAME_MAX, "default");
-	for (uint32_t i = 0; c && i < c->class_count; i++) {
-		snprintf(run.classes[i].name, CANCEL_NAME_MAX, "%s", c->classes[i].name);
-		store_relaxed(&run.classes[i].slo_ns, c->classes[i].slo_ns);
-		store_relaxed(&run.classes[i].exempt, c->classes[i].exempt);
-	}
-	store_relaxed(&run.class_count, n);
+	fill_pipeline_config();
+	size_t bytes = cancel_pipeline_bytes(&c.options.pipeline);
+	if (!bytes)
+		return CANCEL_EINVAL;
+	c.pipeline = malloc(bytes);
+	if (!c.pipeline)
+		return CANCEL_ENOMEM;
+	return cancel_pipeline_init(c.pipeline, bytes, &c.options.pipeline);
 }
 
-static int start_threads(void)
+static void let_go(void)
+{
+	free(c.pipeline);
+	c.pipeline = NULL;
+	collector_free(&c.collector);
+}
+
+static void begin(const struct options *o)
 {
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&controller.changed, &monotonic);
+	pthread_cond_init(&c.changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	controller.stopping = false;
-	if (deliver_start())
-		return CANCEL_ETHREAD;
-	if (thread_start(&controller.thread, controller_main, "cancel-control")) {
-		deliver_stop();
-		return CANCEL_ETHREAD;
-	}
-	return 0;
+	c.options = *o;
+	c.stopping = false;
+	c.options_changed = false;
+	c.precise = o->always_precise && !o->no_precise;
+	c.action_stuck = false;
+	c.stuck_since_ns = 0;
+	c.next_second_ns = 0;
+	c.calm_mask = 0;
+	memset(&c.verdict, 0, sizeof(c.verdict));
+	memset(c.held_back, 0, sizeof(c.held_back));
+	memset(c.contention_ppm, 0, sizeof(c.contention_ppm));
+	memset(c.raw_metric, 0, sizeof(c.raw_metric));
+	c.status = (struct cancel_status){ .started_ns = clock_precise_ns() };
 }
 
-int cancel_start(const struct cancel_config *config)
+int controller_start(const struct options *o)
 {
-	int error;
-	if (config && config->class_count > CANCEL_CLASSES_MAX)
-		return CANCEL_EINVAL;
-	pthread_mutex_lock(&lifecycle);
-	if (load_relaxed(&run.state) != RUN_OFF) {
-		pthread_mutex_unlock(&lifecycle);
-		return CANCEL_ESTATE;
+	begin(o);
+	int error = collector_init(&c.collector, o->max_tasks);
+	if (!error)
+		error = prepare_pipeline();
+	if (!error)
+		error = deliver_start();
+	if (error) {
+		let_go();
+		return error;
 	}
-	clock_init();
-	task_init();
-	read_classes(config);
-	store_relaxed(&run.max_tasks,
-		config && config->max_tasks ? config->max_tasks : MAX_TASKS_DEFAULT);
-	store_relaxed(&run.thread_cancel, config && config->thread_cancel);
-	error = slots_reserve(load_relaxed(&run.max_tasks));
-	if (!error)
-		error = start_threads();
-	if (!error)
-		store_release(&run.state, RUN_ON);
-	pthread_mutex_unlock(&lifecycle);
+	error = thread_start(&c.thread, controller_main, "cancel-control");
+	if (error) {
+		deliver_stop();
+		let_go();
+	}
 	return error;
 }
 
-int cancel_stop(void)
+void controller_stop(void)
 {
-	if (own_thread)
-		return CANCEL_ESTATE;
-	pthread_mutex_lock(&lifecycle);
-	if (load_relaxed(&run.state) == RUN_OFF) {
-		pthread_mutex_unlock(&lifecycle);
-		return CANCEL_ESTATE;
-	}
-	store_release(&run.state, RUN_OFF);
-	pthread_mutex_lock(&controller.lock);
-	controller.stopping = true;
-	pthread_cond_signal(&controller.changed);
-	pthread_mutex_unlock(&controller.lock);
-	pthread_join(controller.thread, NULL);
+	pthread_mutex_lock(&c.wake);
+	c.stopping = true;
+	pthread_cond_signal(&c.changed);
+	pthread_mutex_unlock(&c.wake);
+	pthread_join(c.thread, NULL);
 	deliver_stop();
-	pthread_mutex_unlock(&lifecycle);
-	return 0;
+	let_go();
 }
 
-uint64_t cancel_now_ns(void)
+void controller_change(const struct options *o)
 {
-	return load_acquire(&clock_page.ready) ? clock_precise_ns() : clock_monotonic_ns();
+	pthread_mutex_lock(&c.wake);
+	c.wanted = *o;
+	c.options_changed = true;
+	pthread_mutex_unlock(&c.wake);
 }
 
-const char *cancel_error_text(int error)
+/* ---- For other threads ----------------------------------------------------------------------- */
+
+void controller_status(struct cancel_status *status)
 {
-	switch (error) {
-#define X(name, number, text)                                                                      \
-	case name:                                                                                 \
-		return text;
-		CANCEL_ERRORS(X)
-#undef X
-	default:
-		return error ? "unknown error" : "no error";
+	pthread_mutex_lock(&c.shown);
+	*status = c.status;
+	pthread_mutex_unlock(&c.shown);
+}
+
+void controller_contention(struct cancel_resource_info *resources, size_t count)
+{
+	pthread_mutex_lock(&c.shown);
+	for (size_t i = 0; i < count && i < CANCEL_RESOURCES_MAX; i++) {
+		resources[i].contention_ppm = c.contention_ppm[i];
+		resources[i].raw_metric = c.raw_metric[i];
+		resources[i].calm = c.calm_mask >> i & 1;
 	}
+	pthread_mutex_unlock(&c.shown);
 }
 
-enum cancel_rerun_answer cancel_rerun(struct cancel_task task, struct cancel_ticket *ticket)
+void controller_held_back(uint64_t held_back[CANCEL_CAUSE_COUNT])
 {
-	bool borrowed;
-	struct slot *s = task.id ? task_hold(task.id, &borrowed) : NULL;
-	(void)ticket;
-	if (!s)
-		return CANCEL_RERUN;
-	store_relaxed(&s->flags, load_relaxed(&s->flags) | CANCEL_RERUNNING);
-	store_relaxed(&s->cold->acknowledged, false);
-	word_restart(s);
-	task_let_go(s, borrowed);
-	return CANCEL_RERUN;
+	pthread_mutex_lock(&c.shown);
+	memcpy(held_back, c.held_back, sizeof(c.held_back));
+	pthread_mutex_unlock(&c.shown);
+}
+
+void controller_lock_for_fork(void)
+{
+	pthread_mutex_lock(&c.wake);
+	pthread_mutex_lock(&c.shown);
+}
+
+void controller_unlock_after_fork(bool child)
+{
+	(void)child; /* start prepares all of it anew */
+	pthread_mutex_unlock(&c.shown);
+	pthread_mutex_unlock(&c.wake);
 }

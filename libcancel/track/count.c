@@ -39,25 +39,19 @@ void count_fold(struct slot *s)
 	store_relaxed(&cold->counted, false);
 }
 
-static uint64_t count_live(int hot)
+void count_read(uint64_t totals[CANCEL_COUNTER_COUNT])
 {
-	uint64_t sum = 0;
 	uint32_t high = load_acquire(&slot_high);
+	for (int i = 0; i < CANCEL_COUNTER_COUNT; i++)
+		totals[i] = load_relaxed(&counters[i]);
 	for (uint32_t i = 0; i < high; i++) {
-		struct slot *s = slot_at(i);
-		if (load_relaxed(&s->cold->counted))
-			sum += load_relaxed(&s->cold->counts[hot]);
+		const struct slot *s = slot_at(i);
+		if (word_state(load_acquire(&s->word)) <= SLOT_ENDING ||
+			!load_relaxed(&s->cold->counted))
+			continue;
+		for (int hot = 0; hot < HOT_COUNTS; hot++)
+			totals[hot_to_counter[hot]] += load_relaxed(&s->cold->counts[hot]);
 	}
-	return sum;
-}
-
-uint64_t count_total(enum cancel_counter counter)
-{
-	uint64_t sum = load_relaxed(&counters[counter]);
-	for (int i = 0; i < HOT_COUNTS; i++)
-		if (hot_to_counter[i] == counter)
-			sum += count_live(i);
-	return sum;
 }
 
 void count_reset(void)

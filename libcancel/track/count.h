@@ -45,7 +45,7 @@ void count_hot(struct slot *s, enum hot_counter counter);
 /* Moves the slot's counts into the global ones; cancel_free. */
 void count_fold(struct slot *s);
 /* Global counts plus those still in live slots. */
-uint64_t count_total(enum cancel_counter counter);
+void count_read(uint64_t totals[CANCEL_COUNTER_COUNT]);
 void count_reset(void);
 
 /* A call without a current task, or while the library is off. */

@@ -36,7 +36,7 @@ void task_check_released(struct slot *s)
 	event_post(CANCEL_EVENT_RELEASED, task_id(s), clock_precise_ns(), 0);
 }
 
-static void acknowledge(struct slot *s)
+__attribute__((noinline)) static void acknowledge(struct slot *s)
 {
 	void (*capture)(uint64_t id) = load_acquire(&task_capture_stack);
 	store_relaxed(&s->cold->acknowledged, true);

@@ -90,6 +90,7 @@ struct slot_cold {
 	void *action_arg;
 	pthread_t thread;	       /* the bound thread, where it opted in to pthread_cancel; */
 	bool thread_valid;	       /* both like action */
+	bool dropped;		       /* owner only: told to drop it already */
 	uint32_t block_depth;	       /* owner only */
 	_Atomic bool acknowledged;     /* owner */
 	_Atomic bool thread_cancelled; /* delivery, in DELIVERING */

@@ -116,6 +116,7 @@ static void fill(struct slot *s, const struct cancel_task_options *o, uint64_t n
 	cold->action_arg = o->action_arg;
 	cold->block_depth = 0;
 	cold->pending_resource = 0;
+	cold->dropped = false;
 	store_relaxed(&cold->acknowledged, false);
 	store_relaxed(&cold->thread_cancelled, false);
 	store_relaxed(&cold->blamed_mask, 0);

@@ -115,7 +115,7 @@ static void read_use(const struct shard *s, struct totals *sum, uint32_t resourc
 	}
 }
 
-void totals_read(struct totals *sum, uint32_t resource_count, uint64_t *latency)
+void totals_sum(struct totals *sum, uint32_t resource_count)
 {
 	*sum = (struct totals){ 0 };
 	uint32_t used = shards_used();
@@ -125,8 +125,15 @@ void totals_read(struct totals *sum, uint32_t resource_count, uint64_t *latency)
 		sum->late += load_relaxed(&s->late);
 		sum->ended_active_ns += load_relaxed(&s->ended_active_ns);
 		read_use(s, sum, resource_count);
-		read_latency(i, latency);
 	}
+}
+
+void totals_read(struct totals *sum, uint32_t resource_count, uint64_t *latency)
+{
+	uint32_t used = shards_used();
+	totals_sum(sum, resource_count);
+	for (uint32_t i = 0; i < used; i++)
+		read_latency(i, latency);
 }
 
 void totals_read_learned(uint32_t class_index, uint64_t *counts)

@@ -24,6 +24,8 @@ void totals_episode(uint64_t latency_ns, uint64_t slo_ns);
 void totals_learn(uint32_t class_index, uint64_t latency_ns);
 void totals_use(uint32_t resource, const struct ended_use *use);
 
+/* Any thread: sums into `sum`. */
+void totals_sum(struct totals *sum, uint32_t resource_count);
 /* Controller only. Sums into `sum`; brings `latency` (cumulative) up to date, touching only the
  * buckets that changed since the last call. */
 void totals_read(struct totals *sum, uint32_t resource_count, uint64_t *latency);

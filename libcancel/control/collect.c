@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect.c - owns the ledger. Reads what tracked threads write, judges nothing.
+ *
+ * The totals of ended tasks are read before the slots. A task that ends in between is then in
+ * neither for this one ledger: the resource's total would dip, and the next window would count that
+ * task's whole life. So no total of ended plus live ever falls: what is missing is carried in the
+ * ended part until it is there. (The other order would count such a task twice.)
+ */
+#include "libcancel/control/collect.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "libcancel/track/count.h"
+#include "libcancel/track/read.h"
+#include "libcancel/track/resource.h"
+
+#define PREFETCH_AHEAD 2u
+
+static void *map(size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static size_t tasks_bytes(uint32_t limit)
+{
+	return limit * sizeof(struct cancel_ledger_task);
+}
+
+static size_t entries_bytes(uint32_t limit)
+{
+	return (size_t)limit * CANCEL_ENTRIES_MAX * sizeof(struct cancel_ledger_entry);
+}
+
+int collector_init(struct collector *c, uint32_t task_limit)
+{
+	*c = (struct collector){ .task_limit = task_limit };
+	c->tasks = map(tasks_bytes(task_limit));
+	c->entries = map(entries_bytes(task_limit));
+	if (!c->tasks || !c->entries) {
+		collector_free(c);
+		return CANCEL_ENOMEM;
+	}
+	c->ledger = (struct cancel_ledger){
+		.resources = c->resources,
+		.tasks = c->tasks,
+		.entries = c->entries,
+		.events = c->events,
+		.latency = c->latency,
+	};
+	return 0;
+}
+
+void collector_free(struct collector *c)
+{
+	if (c->tasks)
+		munmap(c->tasks, tasks_bytes(c->task_limit));
+	if (c->entries)
+		munmap(c->entries, entries_bytes(c->task_limit));
+	c->tasks = NULL;
+	c->entries = NULL;
+}
+
+static void add_live(struct ended_use *sum, const struct cancel_ledger_task *t,
+	const struct cancel_ledger_entry *entries)
+{
+	for (uint32_t i = 0; i < t->entry_count; i++) {
+		struct ended_use *to = &sum[entries[i].resource];
+		to->wait_ns += t->slo_ns ? entries[i].wait_ns : 0;
+		to->hold_ns += entries[i].hold_ns;
+		to->evicted += entries[i].evicted;
+	}
+}
+
+static void prefetch(uint32_t index)
+{
+	const char *at = (const char *)slot_at(index);
+	if (!at)
+		return;
+	for (size_t line = 0; line < 8; line++)
+		__builtin_prefetch(at + line * CACHE_LINE_BYTES);
+}
+
+/* Entries that are no longer exact count as ended. */
+static void read_slots(struct collector *c)
+{
+	struct cancel_ledger *l = &c->ledger;
+	struct ended_use folded[CANCEL_RESOURCES_MAX] = { 0 };
+	uint32_t high = load_acquire(&slot_high);
+	if (high > c->task_limit)
+		high = c->task_limit;
+	l->task_count = 0;
+	l->entry_count = 0;
+	for (uint32_t i = 0; i < high; i++) {
+		struct cancel_ledger_task *t = &c->tasks[l->task_count];
+		struct cancel_ledger_entry *entries = &c->entries[l->entry_count];
+		if (i + PREFETCH_AHEAD < high)
+			prefetch(i + PREFETCH_AHEAD);
+		enum read_answer answer =
+			slot_read(slot_at(i), l->now_ns, l->resource_count, t, entries, folded);
+		if (answer == READ_TORN)
+			count(CANCEL_COUNT_torn_reads);
+		if (answer != READ_LIVE)
+			continue;
+		t->first_entry = l->entry_count;
+		l->entry_count += t->entry_count;
+		l->task_count++;
+		add_live(c->sum, t, entries);
+	}
+	for (uint32_t r = 0; r < l->resource_count; r++) {
+		c->totals.use[r].wait_ns += folded[r].wait_ns;
+		c->totals.use[r].hold_ns += folded[r].hold_ns;
+		c->totals.use[r].evicted += folded[r].evicted;
+		c->totals.use[r].waits += folded[r].waits;
+		c->totals.use[r].acquires += folded[r].acquires;
+	}
+}
+
+/* What `ended` lacks for the sum with the live part not to fall. */
+static void carry(uint64_t *ended, uint64_t live, uint64_t *high)
+{
+	if (*ended + live < *high)
+		*ended = *high - live;
+	else
+		*high = *ended + live;
+}
+
+static void fill_resource(struct collector *c, uint32_t index)
+{
+	const struct resource *from = resource_at(index);
+	struct cancel_ledger_resource *r = &c->resources[index];
+	struct ended_use *ended = &c->totals.use[index];
+	carry(&ended->wait_ns, c->sum[index].wait_ns, &c->high[index].wait_ns);
+	carry(&ended->hold_ns, c->sum[index].hold_ns, &c->high[index].hold_ns);
+	carry(&ended->evicted, c->sum[index].evicted, &c->high[index].evicted);
+	*r = (struct cancel_ledger_resource){
+		.type = (enum cancel_resource_type)resource_type(from->id),
+		.capacity = from->capacity,
+		.ended_wait_ns = ended->wait_ns,
+		.ended_hold_ns = ended->hold_ns,
+		.ended_evicted = ended->evicted,
+		.orphan_stall_ns = ended->orphan_stall_ns,
+		.waits = ended->waits,
+		.acquires = ended->acquires,
+	};
+	memcpy(r->conflicts, from->conflicts, sizeof(r->conflicts));
+}
+
+void collect(struct collector *c, uint64_t now_ns)
+{
+	struct cancel_ledger *l = &c->ledger;
+	l->now_ns = now_ns;
+	l->event_count = events_take(c->events);
+	l->resource_count = resource_count();
+	l->dropped_events = load_relaxed(&counters[CANCEL_COUNT_events_dropped]);
+	totals_read(&c->totals, l->resource_count, c->latency);
+	l->completed = c->totals.completed;
+	l->late = c->totals.late;
+	l->ended_active_ns = c->totals.ended_active_ns;
+	memset(c->sum, 0, sizeof(c->sum));
+	read_slots(c);
+	for (uint32_t r = 0; r < l->resource_count; r++)
+		fill_resource(c, r);
+}

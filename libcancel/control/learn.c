@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * learn.c - owns the learning of SLOs: three times the 99th percentile of the first 30 s, or of
+ * the first 100 episodes where those take longer. Detection is off for a class until then.
+ *
+ * Three times: a latency the class reaches by itself one time in a hundred must be far from late,
+ * or one busy second makes everybody suspicious.
+ */
+#include "libcancel/control/learn.h"
+
+#include "libcancel/control/log.h"
+#include "libcancel/core/histogram.h"
+#include "libcancel/track/run.h"
+#include "libcancel/track/totals.h"
+
+#define LEARN_NS	30000000000u
+#define LEARN_EPISODES	100u
+#define LEARN_FACTOR	3u
+#define LEARN_QUANTILE	990000u	 /* ppm */
+#define SLO_SMALLEST_NS 1000000u /* below a millisecond the scheduler decides who is late */
+
+static uint64_t started_ns;
+
+void learn_start(const struct options *o, uint64_t now_ns)
+{
+	bool some_given = false, some_missing = false;
+	for (uint32_t i = 0; i < o->class_count; i++) {
+		if (o->classes[i].slo_ns)
+			some_given = true;
+		else
+			some_missing = true;
+	}
+	started_ns = now_ns;
+	store_relaxed(&run.learning, some_missing);
+	if (!some_given)
+		log_line("no class has an SLO: learning 3 x the p99 of the first 30 s; until then "
+			 "nothing is judged");
+}
+
+/* True: this class needs no more. */
+static bool learn_class(uint32_t index)
+{
+	static uint64_t counts[CANCEL_HISTOGRAM_MAX]; /* controller thread only */
+	struct run_class *class = &run.classes[index];
+	if (load_relaxed(&class->slo_ns))
+		return true;
+	totals_read_learned(index, counts);
+	uint64_t episodes = histogram_total(counts);
+	if (episodes < LEARN_EPISODES)
+		return false;
+	uint64_t slo_ns = LEARN_FACTOR * histogram_quantile_ns(counts, LEARN_QUANTILE);
+	if (slo_ns < SLO_SMALLEST_NS)
+		slo_ns = SLO_SMALLEST_NS;
+	store_relaxed(&class->slo_ns, slo_ns);
+	log_line("class %s: SLO %.1f ms learned, 3 x the p99 of %llu episodes", class->name,
+		(double)slo_ns / 1e6, (unsigned long long)episodes);
+	return true;
+}
+
+void learn_step(uint64_t now_ns)
+{
+	bool missing = false;
+	if (!load_relaxed(&run.learning) || now_ns - started_ns < LEARN_NS)
+		return;
+	for (uint32_t i = 0; i < load_relaxed(&run.class_count); i++)
+		if (!learn_class(i))
+			missing = true;
+	store_relaxed(&run.learning, missing);
+}

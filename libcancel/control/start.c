@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * start.c - owns start, stop, options while running, and fork.
+ *
+ * One lock, `lifecycle`, outermost of all: start, stop and option changes one after the other.
+ *
+ * Fork. Before it, every lock of the library is taken in the order of libcancel/README.md; so in
+ * the child no lock is held by a thread that does not exist there. The child then forgets
+ * everything that belonged to those threads: slots are free under new generations, every id it
+ * inherited is stale, the library is off. It may be started again, as in a new process.
+ */
+#include <cancel/observe.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libcancel/control/controller.h"
+#include "libcancel/control/deliver.h"
+#include "libcancel/control/learn.h"
+#include "libcancel/control/log.h"
+#include "libcancel/control/record.h"
+#include "libcancel/control/rerun.h"
+#include "libcancel/diag/journal.h"
+#include "libcancel/diag/stack.h"
+#include "libcancel/sys/clock.h"
+#include "libcancel/track/count.h"
+#include "libcancel/track/event.h"
+#include "libcancel/track/resource.h"
+#include "libcancel/track/run.h"
+#include "libcancel/track/slot.h"
+#include "libcancel/track/task.h"
+#include "libcancel/track/totals.h"
+#include "libcancel/track/word.h"
+
+static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
+static bool started;
+static struct options options;
+
+/* ---- Fork ---------------------------------------------------------------------------------- */
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&lifecycle);
+	controller_lock_for_fork();
+	records_lock_for_fork();
+	rerun_lock_for_fork();
+	resources_lock_for_fork();
+	deliver_lock_for_fork();
+	events_lock_for_fork();
+	stacks_lock_for_fork();
+	word_lock_for_fork();
+}
+
+static void after_fork(bool child)
+{
+	word_unlock_after_fork(child);
+	stacks_unlock_after_fork(child);
+	events_unlock_after_fork(child);
+	deliver_unlock_after_fork(child);
+	resources_unlock_after_fork();
+	rerun_unlock_after_fork(child);
+	records_unlock_after_fork(child);
+	controller_unlock_after_fork(child);
+	pthread_mutex_unlock(&lifecycle);
+}
+
+static void in_parent(void)
+{
+	after_fork(false);
+}
+
+static void in_child(void)
+{
+	started = false;
+	store_relaxed(&run.state, RUN_OFF);
+	clock_publish_precise();
+	slots_forget();
+	totals_reset();
+	after_fork(true);
+}
+
+static void prepare_once(void)
+{
+	clock_init();
+	task_init();
+	pthread_atfork(before_fork, in_parent, in_child);
+}
+
+/* ---- Start --------------------------------------------------------------------------------- */
+
+static void complain(const struct options *o, const char *line)
+{
+	log_to(o->log, o->log_arg);
+	log_line("%s", line);
+}
+
+/* Is any slot in use? */
+static bool tasks_alive(void)
+{
+	uint32_t high = load_acquire(&slot_high);
+	for (uint32_t i = 0; i < high; i++)
+		if (word_state(load_acquire(&slot_at(i)->word)) != SLOT_FREE)
+			return true;
+	return false;
+}
+
+static void publish_options(const struct options *o)
+{
+	for (uint32_t i = 0; i < o->class_count; i++) {
+		struct run_class *class = &run.classes[i];
+		snprintf(class->name, sizeof(class->name), "%s", o->classes[i].name);
+		store_relaxed(&class->slo_ns, o->classes[i].slo_ns);
+		store_relaxed(&class->exempt, o->classes[i].exempt);
+	}
+	store_relaxed(&run.class_count, o->class_count);
+	store_relaxed(&run.max_tasks, o->max_tasks);
+	store_relaxed(&run.thread_cancel, o->thread_cancel);
+	store_relaxed(&run.fault, NULL);
+}
+
+static void forget_last_run(void)
+{
+	struct cancel_event old[EVENTS_MAX];
+	events_take(old);
+	count_reset();
+	log_forget();
+	records_forget();
+	rerun_forget();
+	totals_reset();
+	if (!tasks_alive())
+		resources_forget();
+}
+
+static int start(const struct cancel_config *config)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, prepare_once);
+	forget_last_run();
+	int error = options_read(&options, config, complain);
+	if (error)
+		return error;
+	log_to(options.log, options.log_arg);
+	error = slots_reserve(options.max_tasks);
+	if (error)
+		return error;
+	if (options.journal[0] && journal_open(options.journal)) {
+		log_line("the journal %s cannot be opened", options.journal);
+		return CANCEL_EINVAL;
+	}
+	publish_options(&options);
+	store_release(&task_capture_stack, stack_capture);
+	rerun_limit_ms(options.rerun_max_ms);
+	learn_start(&options, clock_precise_ns());
+	error = controller_start(&options);
+	if (error)
+		journal_close();
+	return error;
+}
+
+int cancel_start(const struct cancel_config *config)
+{
+	int error = CANCEL_ESTATE;
+	if (own_thread) {
+		count(CANCEL_COUNT_called_from_action);
+		return error;
+	}
+	pthread_mutex_lock(&lifecycle);
+	if (!started) {
+		error = start(config);
+		started = !error;
+		if (started)
+			store_release(&run.state, RUN_ON);
+	}
+	pthread_mutex_unlock(&lifecycle);
+	return error;
+}
+
+int cancel_stop(void)
+{
+	int error = CANCEL_ESTATE;
+	if (own_thread) {
+		count(CANCEL_COUNT_called_from_action);
+		return error;
+	}
+	pthread_mutex_lock(&lifecycle);
+	if (started) {
+		store_release(&run.state, RUN_OFF);
+		controller_stop();
+		journal_close();
+		started = false;
+		error = 0;
+	}
+	pthread_mutex_unlock(&lifecycle);
+	return error;
+}
+
+/* ---- Options and small things ------------------------------------------------------------- */
+
+int cancel_set_option(const char *name, const char *value)
+{
+	int error = CANCEL_ESTATE;
+	pthread_mutex_lock(&lifecycle);
+	if (started) {
+		error = options_set(&options, name, value, true);
+		if (!error)
+			controller_change(&options);
+	}
+	pthread_mutex_unlock(&lifecycle);
+	return error;
+}
+
+int cancel_option(uint32_t index, const char **name, char value[CANCEL_TEXT_MAX], bool *writable)
+{
+	pthread_mutex_lock(&lifecycle);
+	int error = started ? options_text(&options, index, name, value, writable) : CANCEL_ESTATE;
+	pthread_mutex_unlock(&lifecycle);
+	return error;
+}
+
+uint64_t cancel_now_ns(void)
+{
+	return load_acquire(&clock_page.ready) ? clock_precise_ns() : clock_monotonic_ns();
+}
+
+const char *cancel_error_text(int error)
+{
+	switch (error) {
+#define X(name, number, text)                                                                      \
+	case name:                                                                                 \
+		return text;
+		CANCEL_ERRORS(X)
+#undef X
+	default:
+		return error ? "unknown error" : "no error";
+	}
+}

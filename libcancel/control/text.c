@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text.c - turns the core's structs into the one line an operator reads. Decides nothing.
+ */
+#include "libcancel/control/text.h"
+
+#include <stdio.h>
+
+#include "libcancel/track/run.h"
+
+static const char *class_name(uint32_t index)
+{
+	return index < load_relaxed(&run.class_count) ? run.classes[index].name : "?";
+}
+
+static unsigned percent(uint32_t ppm)
+{
+	return (ppm + 5000) / 10000;
+}
+
+static double whole(uint64_t micro)
+{
+	return (double)micro / 1e6;
+}
+
+static const char *what_happened(const struct cancel_decision *d)
+{
+	if (!d->acted)
+		return "would be cancelled";
+	return d->escalation ? "cancelled again" : "cancelled";
+}
+
+/* A task by the host's key, or by its order of creation where the host gave none. */
+static void task_name(char *to, size_t room, uint64_t key, uint64_t sequence, uint32_t class_index)
+{
+	if (key)
+		snprintf(to, room, "task %llu (%s)", (unsigned long long)key,
+			class_name(class_index));
+	else
+		snprintf(to, room, "task #%llu (%s)", (unsigned long long)sequence,
+			class_name(class_index));
+}
+
+void text_of_decision(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX])
+{
+	char task[80], resource[CANCEL_NAME_MAX], runner_up[48] = "";
+	uint32_t top = d->top_resource < CANCEL_RESOURCES_MAX ? d->top_resource : 0;
+	task_name(task, sizeof(task), d->target.key, d->target.sequence, d->target.class_index);
+	cancel_resource_name((int)top, resource);
+	if (d->runner_up.task)
+		snprintf(runner_up, sizeof(runner_up), "; runner-up %.2f",
+			whole(d->runner_up.gain_micro[top]));
+	snprintf(text, CANCEL_TEXT_MAX, "%s %s: %u %% of execution time lost to %s; gain %.2f%s%s",
+		task, what_happened(d), percent(d->contention_ppm[top]), resource,
+		whole(d->target.gain_micro[top]), runner_up,
+		d->returning ? "; it has returned" : "");
+}
+
+void text_of_held(const struct cancel_verdict *v, char text[CANCEL_TEXT_MAX])
+{
+	char task[80];
+	const struct cancel_contender *held = &v->held;
+	if (!held->task) {
+		snprintf(text, CANCEL_TEXT_MAX, "nothing cancelled: %s",
+			cancel_cause_name(v->held_back));
+		return;
+	}
+	task_name(task, sizeof(task), held->key, held->sequence, held->class_index);
+	snprintf(text, CANCEL_TEXT_MAX, "nothing cancelled: %s carries %u %%, but %s", task,
+		percent(held->blame_ppm), cancel_cause_name(held->held_back));
+}
