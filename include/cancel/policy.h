@@ -347,6 +347,10 @@ size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config);
 /* Prepares `memory` (max_align_t aligned). Returns 0 or a negative error. The last allocation. */
 int cancel_pipeline_init(struct cancel_pipeline *memory, size_t bytes,
 	const struct cancel_pipeline_config *config) CANCEL_MUST_CHECK;
+/* New thresholds, policy, estimator or mode for a pipeline that goes on: what it has learned stays.
+ * task_limit is not changed. 0, or CANCEL_EINVAL and nothing is changed. */
+int cancel_pipeline_configure(struct cancel_pipeline *pipeline,
+	const struct cancel_pipeline_config *config) CANCEL_MUST_CHECK;
 /* One window: the difference of this ledger and the previous one. O(tasks + entries). */
 void cancel_pipeline_step(struct cancel_pipeline *pipeline, const struct cancel_ledger *ledger,
 	struct cancel_verdict *verdict);

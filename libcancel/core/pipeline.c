@@ -123,6 +123,19 @@ int cancel_pipeline_init(
 	return 0;
 }
 
+int cancel_pipeline_configure(
+	struct cancel_pipeline *p, const struct cancel_pipeline_config *config)
+{
+	struct settings settings;
+	int error = settings_resolve(config, &settings);
+
+	if (error)
+		return error;
+	settings.task_limit = p->settings.task_limit;
+	p->settings = settings;
+	return 0;
+}
+
 static void take_ended(void *arg, const struct past_end *end)
 {
 	struct cancel_pipeline *p = arg;

@@ -141,11 +141,12 @@ static void note_evictions(
 	p->totals[e->resource].evicted += e->evicted;
 }
 
+/* A time that went back a little met a coarse stamp after a precise one: no time passed. */
 static void take_entry(struct pass *p, const struct cancel_ledger_entry *e,
 	struct past_entry *known, struct past_usage *usage)
 {
 	uint64_t use_ns = e->hold_ns;
-	uint64_t delta_ns = grown(e->wait_ns, known->wait_ns);
+	uint64_t delta_ns = fixed_minus(e->wait_ns, known->wait_ns);
 
 	if (p->is_memory[e->resource]) {
 		use_ns = e->stall_caused_ns;
@@ -154,7 +155,7 @@ static void take_entry(struct pass *p, const struct cancel_ledger_entry *e,
 	if (p->bears_slo)
 		p->totals[e->resource].wait_ns += e->wait_ns;
 	p->totals[e->resource].use_ns += use_ns;
-	known->use_delta_ns = grown(use_ns, known->use_ns);
+	known->use_delta_ns = fixed_minus(use_ns, known->use_ns);
 	known->use_ns = use_ns;
 	known->wait_ns = e->wait_ns;
 	if (e->held_modes)
