@@ -48,7 +48,7 @@ static uint32_t window_pages(const struct pool_reader *reader, uint32_t page)
 {
 	const struct db_pool *pool = reader->pool;
 	uint32_t window = pool->read_ahead_pages;
-	if (reader->stream.run < STREAM_RUN || window < 2)
+	if (!stream_goes_on(&reader->stream) || window < 2)
 		return 1;
 	if (pool_thread_is_gentle && window > pool->ring_frames / 2)
 		window = pool->ring_frames / 2;

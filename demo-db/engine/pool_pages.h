@@ -28,12 +28,23 @@ struct db_pool {
 struct stream {
 	uint32_t next;	 /* the page a scan would ask for */
 	uint32_t run;	 /* pages in order so far */
-	uint32_t strays; /* others since */
+	uint32_t strays; /* others since, once it is a scan */
 };
 
 #define STREAM_RUN    4u /* in order: a scan */
 #define STREAM_GAP    8u /* pages a scan may jump over: interior pages of its tree */
-#define STREAM_STRAYS 8u /* pages out of order before a new scan is looked for */
+#define STREAM_STRAYS 8u /* pages elsewhere that do not end a scan: its tree, other tables */
+
+static inline bool stream_is_scan(const struct stream *stream)
+{
+	return stream->run >= STREAM_RUN;
+}
+
+/* Was the page noted last one of a scan, and not a stray? */
+static inline bool stream_goes_on(const struct stream *stream)
+{
+	return stream_is_scan(stream) && stream->strays == 0;
+}
 
 static inline void stream_note(struct stream *stream, uint32_t page)
 {
@@ -41,8 +52,9 @@ static inline void stream_note(struct stream *stream, uint32_t page)
 		stream->run++;
 		stream->strays = 0;
 		stream->next = page + 1;
-	} else if (page + 1 != stream->next && ++stream->strays > STREAM_STRAYS) {
-		*stream = (struct stream){ .next = page + 1 };
+	} else if (page + 1 != stream->next &&
+		   (!stream_is_scan(stream) || ++stream->strays > STREAM_STRAYS)) {
+		*stream = (struct stream){ .next = page + 1, .run = 1 };
 	}
 }
 

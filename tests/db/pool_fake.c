@@ -183,3 +183,64 @@ void fake_assert_intact(sqlite3 *db)
 	assert_string_equal(sqlite3_column_text(statement, 0), "ok");
 	assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
 }
+
+/* ---- Raw pages ------------------------------------------------------------------------------- */
+
+void fake_raw_file(const char *path, uint32_t pages)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	for (uint32_t page = 0; page < pages; page++) {
+		uint32_t numbers[DB_POOL_PAGE_BYTES / sizeof(uint32_t)];
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+			numbers[i] = page;
+		assert_int_equal(fwrite(numbers, sizeof(numbers), 1, file), 1);
+	}
+	assert_int_equal(fclose(file), 0);
+}
+
+uint32_t fake_page_number(const void *page)
+{
+	uint32_t number;
+	memcpy(&number, (const char *)page + DB_POOL_PAGE_BYTES / 2, sizeof(number));
+	return number;
+}
+
+void fake_reader_open(struct pool_reader *reader, struct db_pool *pool, const char *path)
+{
+	*reader = (struct pool_reader){ .pool = pool };
+	reader->bounce = aligned_alloc(DB_POOL_PAGE_BYTES, DB_POOL_PAGE_BYTES);
+	assert_non_null(reader->bounce);
+	if (page_file_open(&reader->file, path, &pool->io) != 0)
+		fail_msg("%s", db_pool_refusal());
+}
+
+void fake_reader_close(struct pool_reader *reader)
+{
+	if (page_file_close(reader->file)) {
+		pool_drop(reader->pool, reader->file, 0);
+		page_file_destroy(reader->file);
+	}
+	free(reader->bounce);
+}
+
+uint32_t fake_visit(struct pool_reader *reader, uint32_t page)
+{
+	void *data = NULL;
+	assert_int_equal(pool_fetch(reader, page, &data), 0);
+	if (data == NULL)
+		return UINT32_MAX;
+	uint32_t number = fake_page_number(data);
+	pool_unfetch(reader->pool, data);
+	return number;
+}
+
+bool fake_resident(struct pool_reader *reader, uint32_t page)
+{
+	uint64_t key = pool_key(reader->file, page);
+	struct shard *shard = pool_shard(reader->pool, key);
+	pthread_mutex_lock(&shard->lock);
+	bool resident = shard_find(shard, key) != NULL;
+	pthread_mutex_unlock(&shard->lock);
+	return resident;
+}

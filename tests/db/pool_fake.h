@@ -6,6 +6,7 @@
 #ifndef TESTS_DB_POOL_FAKE_H
 #define TESTS_DB_POOL_FAKE_H
 
+#include "demo-db/engine/pool_pages.h"
 #include "demo-db/engine/vfs.h"
 
 #include <sqlite3.h>
@@ -48,5 +49,17 @@ int64_t fake_number(sqlite3 *db, const char *sql);
 /* Rows t(id INTEGER PRIMARY KEY, n INTEGER, v BLOB) of about 200 bytes, in the database file. */
 void fake_fill(const char *path, int rows);
 void fake_assert_intact(sqlite3 *db);
+
+/* ---- Below SQLite: raw pages ------------------------------------------------------------------
+ */
+
+/* A file of so many pages, each full of its number (fake_page_number reads it back). */
+void fake_raw_file(const char *path, uint32_t pages);
+uint32_t fake_page_number(const void *page);
+void fake_reader_open(struct pool_reader *reader, struct db_pool *pool, const char *path);
+void fake_reader_close(struct pool_reader *reader);
+/* Fetches and gives back at once; the page's number, UINT32_MAX if it came from no frame. */
+uint32_t fake_visit(struct pool_reader *reader, uint32_t page);
+bool fake_resident(struct pool_reader *reader, uint32_t page);
 
 #endif
