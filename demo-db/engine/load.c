@@ -24,7 +24,7 @@ struct load {
 static void tell_evictions(struct db_pool *pool, struct load *load)
 {
 	if (load->taken != 0)
-		cancel_evict(pool->resource, load->owner, load->taken);
+		evictResource(pool->resource, load->owner, load->taken);
 	load->taken = 0;
 }
 
@@ -40,7 +40,7 @@ static void note_eviction(struct db_pool *pool, struct load *load, const struct 
 
 static struct frame_claim claim_now(void)
 {
-	return (struct frame_claim){ .self = cancel_current(), .gentle = pool_thread_is_gentle };
+	return (struct frame_claim){ .self = currentCancel(), .gentle = pool_thread_is_gentle };
 }
 
 /* How many pages to read at once, the one asked for included. */
@@ -151,8 +151,8 @@ enum load_result load_page(
 		return LOAD_NOTHING;
 
 	load.frames[0] = first;
-	cancel_slow(pool->resource, 0, 1);
-	cancel_miss(pool->resource, evictor);
+	slowByResource(pool->resource, 1);
+	missResource(pool->resource, evictor);
 	note_eviction(pool, &load, &claim);
 	uint32_t window = window_pages(reader, page);
 	if (window > 1)
@@ -177,8 +177,8 @@ enum load_result load_await(struct pool_reader *reader, struct shard *shard, str
 	frame_pin(frame);
 	pthread_mutex_unlock(&shard->lock);
 
-	cancel_slow(pool->resource, 0, 1);
-	cancel_miss(pool->resource, evictor);
+	slowByResource(pool->resource, 1);
+	missResource(pool->resource, evictor);
 	pthread_mutex_lock(&shard->lock);
 	while (frame->state == FRAME_LOADING)
 		pthread_cond_wait(&shard->loaded, &shard->lock);

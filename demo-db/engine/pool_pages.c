@@ -95,7 +95,7 @@ static ssize_t copy_past_pool(
 	struct db_pool *pool = reader->pool;
 	struct iovec whole = { .iov_base = reader->bounce, .iov_len = DB_POOL_PAGE_BYTES };
 	atomic_fetch_add_explicit(&pool->bypasses, 1, memory_order_relaxed);
-	cancel_slow(pool->resource, 0, 1);
+	slowByResource(pool->resource, 1);
 	ssize_t bytes = page_file_read(reader->file, page, &whole, 1);
 	pool_end_stall(pool, bytes >= 0);
 	if (bytes < 0)

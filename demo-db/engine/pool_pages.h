@@ -112,9 +112,9 @@ static inline void pool_unpin(struct db_pool *pool, struct frame *frame)
 static inline void pool_end_stall(const struct db_pool *pool, bool usable)
 {
 	if (usable)
-		cancel_get(pool->resource, 0, 0);
+		getResource(pool->resource, 0);
 	else
-		cancel_give_up(pool->resource, 0);
+		giveUpResource(pool->resource);
 }
 
 /* ---- load.c -----------------------------------------------------------------------------------
