@@ -6,6 +6,7 @@
  */
 #include <cancel/admission/dagor.h>
 
+#include "dagor.h"
 #include "fixed.h"
 #include "mix.h"
 #include "options.h"
@@ -111,6 +112,10 @@ static uint64_t expect(struct cancel_dagor *gate, uint64_t n, bool overloaded)
 		base_micro = mul_sat(gate->admitted, PPM);
 	if (overloaded)
 		return base_micro - part_ppm(base_micro, gate->alpha_ppm);
+	/* Nothing was refused, so nothing is known of a limit: a load that grows must not be
+	 * taken for one that exceeds it. */
+	if (gate->admitted == n)
+		return n_micro;
 	const uint64_t grown_micro = add_sat(base_micro, grow_micro);
 	return grown_micro < n_micro ? grown_micro : n_micro;
 }
@@ -137,7 +142,7 @@ static uint32_t cursor_for(const struct cancel_dagor *gate)
 	return level ? level : 1;
 }
 
-static void close_window(struct cancel_dagor *gate, uint64_t now_ns)
+void dagor_close_window(struct cancel_dagor *gate, uint64_t now_ns)
 {
 	const uint64_t n = gate->requests + gate->missed;
 	const bool stalled = gate->admitted && !gate->observed;
@@ -159,7 +164,7 @@ static void close_window(struct cancel_dagor *gate, uint64_t now_ns)
 static void close_if_due(struct cancel_dagor *gate, uint64_t now_ns)
 {
 	if (now_ns > gate->window_start_ns && now_ns - gate->window_start_ns >= gate->window_ns)
-		close_window(gate, now_ns);
+		dagor_close_window(gate, now_ns);
 }
 
 bool cancel_dagor_admit(struct cancel_dagor *gate, uint64_t now_ns, uint32_t priority)
@@ -182,7 +187,7 @@ void cancel_dagor_observe(struct cancel_dagor *gate, uint64_t now_ns, uint64_t d
 	gate->observed++;
 	gate->delay_sum_ns = add_sat(gate->delay_sum_ns, delay_ns);
 	if (gate->observed >= gate->window_requests)
-		close_window(gate, now_ns);
+		dagor_close_window(gate, now_ns);
 }
 
 void cancel_dagor_missed(struct cancel_dagor *gate, uint64_t now_ns, uint64_t count)

@@ -106,6 +106,18 @@ static void the_expected_count_never_grows_past_what_is_asked_for(void **state)
 	assert_int_equal(gate.expected_micro, 20000000);
 }
 
+static void a_load_that_grows_is_not_refused_while_nothing_is_overloaded(void **state)
+{
+	(void)state;
+	gate_made((struct cancel_dagor_options){ .business_levels = 4, .user_levels = 1 });
+	for (unsigned size = 10; size <= 400; size += size / 2) {
+		const unsigned wanted[] = { size, size, size, size };
+		window(wanted, 4, MS);
+		assert_int_equal(gate.cursor, 4);
+		assert_int_equal(gate.expected_micro, size * UINT64_C(4000000));
+	}
+}
+
 static void algorithm_1_by_hand_over_ten_levels(void **state)
 {
 	/* 10 levels, 100 requests a window: prefix sums 5 15 30 38 50 62 72 80 95 100.
@@ -379,6 +391,7 @@ int main(void)
 		cmocka_unit_test(overload_closes_low_levels_and_health_reopens_them),
 		cmocka_unit_test(the_expected_count_moves_by_exactly_alpha_and_beta),
 		cmocka_unit_test(the_expected_count_never_grows_past_what_is_asked_for),
+		cmocka_unit_test(a_load_that_grows_is_not_refused_while_nothing_is_overloaded),
 		cmocka_unit_test(algorithm_1_by_hand_over_ten_levels),
 		cmocka_unit_test(the_memoryless_rule_starts_from_what_was_admitted),
 		cmocka_unit_test(the_fraction_rule_scales_with_the_load),

@@ -14,13 +14,15 @@
  * response times over 250 ms instead; it is here to show what that signal gets wrong.
  * Expected count, alpha = 5 %, beta = 1 %, N the requests of the window, refused ones included:
  *   accumulating  N_exp starts at the first N; overloaded N_exp -= alpha N_exp;
- *                 healthy N_exp = min(N, N_exp + beta N)
+ *                 healthy N_exp = min(N, N_exp + beta N), and N where nothing was refused
  *   memoryless    N_exp = N_adm - alpha N_adm, or N_adm + beta N (the paper's text)
  *   fraction      f starts at 1; f -= alpha f, or min(1, f + beta); N_exp = f N
  * With few levels the memoryless rule never reopens (beta N is less than a level); with 128 user
- * levels all three work. N_exp is kept in millionths of a request, shares of it rounded down.
- * A window with requests but nothing admitted counts as healthy; one where requests were admitted
- * and none was observed (a stall) moves nothing; one without requests moves nothing.
+ * levels all three work. Without "and N where nothing was refused" (ours) a gate that never saw
+ * overload would refuse half of a load that doubles. N_exp is kept in millionths of a request,
+ * shares of it rounded down. A window with requests but nothing admitted counts as healthy; one
+ * where requests were admitted and none was observed (a stall) moves nothing; one without requests
+ * moves nothing.
  *
  * Thread safety: none (see cancel/admission_shared.h). Cost: admit and observe O(1); the call that
  * closes a window walks the levels in use (up to 8192) once. 32 KiB.

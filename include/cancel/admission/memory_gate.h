@@ -8,7 +8,7 @@
  * request that grows memory is refused, and nothing is evicted in vain. A request that does not
  * grow memory (a read from what is there, a delete) always goes: refusing it would keep the server
  * full. A need above the limit is told apart: waiting will not help.
- * Thread safety: none (see cancel/admission_shared.h for what is). Cost: O(1). Bytes.
+ * Thread safety: none: one caller, or a lock of its own. Cost: O(1). Bytes.
  * Source: Redis and Valkey, maxmemory and the deny-oom flag of commands; the need known in advance
  * and the refusal to evict in vain are ours.
  */

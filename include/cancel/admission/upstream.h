@@ -8,7 +8,7 @@
  * arrival included): then one request finds out afresh. It counts what it refused, so that the
  * next request can tell the gate (cancel_dagor_missed), which would otherwise take what it sees
  * for all there is and open wide.
- * Thread safety: none (see cancel/admission_shared.h). Cost: O(1).
+ * Thread safety: none: one caller, or a lock of its own. Cost: O(1).
  * Source: Zhou et al., SoCC 2018, 4.2.4; the expiry and the count are ours.
  */
 #ifndef CANCEL_ADMISSION_UPSTREAM_H
