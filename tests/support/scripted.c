@@ -237,9 +237,8 @@ static void make_ledger(struct scripted *s)
 		shuffle(s);
 }
 
-void scripted_step(struct scripted *s)
+void scripted_judge(struct scripted *s)
 {
-	s->now_ns += s->window_ns;
 	make_ledger(s);
 	cancel_pipeline_step(s->pipeline, &s->ledger, &s->verdict);
 	s->ledger.event_count = 0;
@@ -251,6 +250,12 @@ void scripted_step(struct scripted *s)
 	}
 	if (s->verdict.outcome_count)
 		s->last_outcome = s->verdict.outcomes[s->verdict.outcome_count - 1];
+}
+
+void scripted_step(struct scripted *s)
+{
+	s->now_ns += s->window_ns;
+	scripted_judge(s);
 }
 
 void scripted_healthy(struct scripted *s, uint32_t count)
