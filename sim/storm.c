@@ -7,6 +7,7 @@
 enum {
 	VICTIM,
 	CULPRIT,
+	REPORT,
 };
 
 static uint64_t or_default(uint64_t value, uint64_t standard)
@@ -48,14 +49,10 @@ static bool add_server(struct sim_world *w, const struct sim_storm *s)
 		{ .kind = SIM_STEP_COMPUTE, .amount = s->hold_ns },
 		{ .kind = SIM_STEP_UNLOCK, .resource = l, .mode = CANCEL_EXCLUSIVE },
 	};
-	struct sim_step reject[] = {
-		{ .kind = SIM_STEP_SLOT, .resource = r, .amount = 1 },
-		{ .kind = SIM_STEP_COMPUTE, .amount = or_default(s->reject_ns, 1) },
-		{ .kind = SIM_STEP_FREE, .resource = r, .amount = 1 },
-	};
+	struct sim_step report = { .kind = SIM_STEP_COMPUTE, .amount = s->report_ns };
 	return sim_world_script(w, request, sizeof request / sizeof *request) == 0 &&
 	       sim_world_script(w, culprit, sizeof culprit / sizeof *culprit) == 1 &&
-	       sim_world_script(w, reject, sizeof reject / sizeof *reject) == 2;
+	       sim_world_script(w, &report, 1) == REPORT;
 }
 
 static bool add_clients(struct sim_world *w, const struct sim_storm *s)
@@ -71,14 +68,13 @@ static bool add_clients(struct sim_world *w, const struct sim_storm *s)
 		.timeout_ns = s->timeout_ns,
 		.retries = s->retries,
 		.retry_on_reject = s->retry_on_reject,
-		.reject_script = s->reject_ns ? 3 : 0,
 	};
 	struct sim_client_options culprit = {
 		.struct_size = sizeof culprit,
 		.name = "culprit",
 		.script = 1,
 		.class_index = 1,
-		.flags = CANCEL_CANCELLABLE,
+		.flags = s->culprit_exempt ? 0 : CANCEL_CANCELLABLE,
 		.signature = 0xc1,
 		.trigger = true,
 		.service = s->hold_ns == 0,
@@ -89,7 +85,20 @@ static bool add_clients(struct sim_world *w, const struct sim_storm *s)
 		.backoff_ns = s->culprit_backoff_ns,
 		.progress = SIM_PROGRESS_TRUE,
 	};
-	return sim_world_client(w, &victim) == VICTIM && sim_world_client(w, &culprit) == CULPRIT;
+	struct sim_client_options report = {
+		.struct_size = sizeof report,
+		.name = "report",
+		.script = REPORT,
+		.class_index = 2,
+		.flags = CANCEL_CANCELLABLE,
+		.signature = 0x2e,
+		.service = s->report_gap_ns == 0,
+		.first_ns = s->report_gap_ns / 2,
+		.gap = { .shape = SIM_FIXED, .mean = s->report_gap_ns },
+		.progress = SIM_PROGRESS_TRUE,
+	};
+	return sim_world_client(w, &victim) == VICTIM && sim_world_client(w, &culprit) == CULPRIT &&
+	       sim_world_client(w, &report) == REPORT;
 }
 
 struct sim_world *sim_storm_new(const struct sim_storm *storm, const char **why)
@@ -134,6 +143,13 @@ static void read_decisions(
 		outcome->decided_ns = r->decisions[0].decided_ns - s->lock_at_ns;
 }
 
+/* Fewer are in the server than a tenth of the run ago. */
+static bool draining(const struct sim_result *r)
+{
+	size_t last = r->window_count - 1, before = last - r->window_count / 10;
+	return r->windows[last].in_server < r->windows[before].in_server;
+}
+
 void sim_storm_read(const struct sim_storm *storm, const struct sim_world *world,
 	struct sim_storm_outcome *outcome)
 {
@@ -150,8 +166,16 @@ void sim_storm_read(const struct sim_storm *storm, const struct sim_world *world
 		.wasted_ns = victims->wasted_ns + culprit->wasted_ns,
 		.late_bins = r.late_bins,
 		.stopped = victims->stopped,
+		.zombies = victims->zombies,
+		.regular_windows = r.regular_windows,
 	};
+	for (size_t i = r.window_count / 2; i < r.window_count; i++)
+		outcome->second_half_goodput += r.windows[i].goodput;
 	outcome->heals = outcome->heal_s >= 0;
+	outcome->undecided = !outcome->heals && draining(&r);
+	outcome->reports = sim_world_totals(world, REPORT)->originals;
+	outcome->reports_stopped = sim_world_totals(world, REPORT)->stopped +
+				   sim_world_totals(world, REPORT)->cancelled;
 	read_holds(&s, &r, outcome);
 	read_decisions(&s, &r, outcome);
 }

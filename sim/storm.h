@@ -22,15 +22,18 @@ struct sim_storm { /* zero = default */
 	uint64_t duration_ns;	     /* [200 s] */
 	uint32_t culprit_retries;    /* new tasks its client sends after a cancel */
 	uint64_t culprit_backoff_ns; /* before each; 0: at once */
+	bool culprit_exempt;	     /* it may not be cancelled: a plain outage */
 	uint64_t slo_ns;	     /* [50 ms] of a victim */
 	bool retry_on_reject;
-	uint64_t reject_ns; /* server time a reject costs; 0: none */
+	/* Long statements that hold nothing and do nobody harm: one every gap; 0: none. */
+	uint64_t report_gap_ns, report_ns;
 	struct sim_policy policy;
 	struct sim_world_options world; /* the rest of it: pipeline, latencies, zombies, check */
 };
 
 struct sim_storm_outcome {
 	bool heals;
+	bool undecided;		 /* not healed, but still draining at the end */
 	int64_t heal_s;		 /* first healthy second, -1: never */
 	uint64_t release_ns;	 /* of the first hold, from its taking; to the end when never */
 	uint64_t release_sum_ns; /* of all holds of the culprit and its retries */
@@ -41,9 +44,14 @@ struct sim_storm_outcome {
 	uint64_t wasted_ns;
 	uint64_t late_bins; /* of 100 ms */
 	uint64_t stopped;   /* victims ended by a statement timeout or as zombies */
+	uint64_t reports, reports_stopped;
+	uint64_t zombies;	  /* victims' attempts served for nobody */
+	uint64_t regular_windows; /* overload, and no culprit in it */
+	uint64_t second_half_goodput;
 };
 
-/* A world ready to run; victims are client 0, the culprit client 1. NULL with *why. */
+/* A world ready to run; victims are client 0, the culprit client 1, reports client 2. NULL with
+ * *why. */
 struct sim_world *sim_storm_new(const struct sim_storm *storm, const char **why);
 /* After sim_world_run. */
 void sim_storm_read(const struct sim_storm *storm, const struct sim_world *world,

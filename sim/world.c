@@ -231,6 +231,12 @@ static void handle(struct sim_world *w, const struct sim_event *e)
 	case EVENT_LEAVE:
 		world_client_left(w, e->arg);
 		break;
+	case EVENT_DEADLINE:
+		world_client_deadline(w, e->arg);
+		break;
+	case EVENT_TIRED:
+		world_client_tired(w, e->who);
+		break;
 	case EVENT_STATEMENT:
 		world_cancel_statement(w, e->arg);
 		break;
@@ -271,12 +277,12 @@ static void close_windows(struct sim_world *w, uint64_t before_ns, size_t *open)
 		w->windows[*open].in_server = w->live_tasks;
 }
 
-static void count_late_bins(struct sim_world *w)
+uint64_t sim_world_late_bins(const struct sim_world *w, uint64_t from_ns, uint64_t to_ns)
 {
-	w->late_bins = 0;
-	for (size_t i = 0; i < w->bin_count; i++)
-		if ((uint64_t)w->bins[i].late * 100 > w->bins[i].originals)
-			w->late_bins++;
+	uint64_t late = 0;
+	for (size_t i = from_ns / BIN_NS; i < w->bin_count && i * BIN_NS < to_ns; i++)
+		late += (uint64_t)w->bins[i].late * 100 > w->bins[i].originals;
+	return late;
 }
 
 static bool bounded(struct sim_world *w)
@@ -311,7 +317,6 @@ int sim_world_run(struct sim_world *w)
 			w->broken = w->broken ? w->broken : sim_world_check(w);
 	}
 	close_windows(w, w->options.duration_ns + SIM_NS_PER_S, &open);
-	count_late_bins(w);
 	return w->broken || sim_clock_bound(&w->clock) ? -1 : 0;
 }
 
@@ -325,7 +330,8 @@ void sim_world_result(const struct sim_world *w, struct sim_result *result)
 		.decisions_total = w->decisions_total,
 		.holds = w->holds,
 		.hold_count = w->hold_count,
-		.late_bins = w->late_bins,
+		.late_bins = sim_world_late_bins(w, 0, UINT64_MAX),
+		.end_ns = w->clock.bound ? w->clock.now_ns : w->options.duration_ns,
 		.events = w->clock.events,
 		.regular_windows = w->regular_windows,
 		.resource_windows = w->resource_windows,

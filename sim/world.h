@@ -156,6 +156,7 @@ struct sim_world_options { /* zero = default */
 	uint32_t rollback_ppm;	       /* [100000] of the work done */
 	uint64_t statement_timeout_ns; /* from the first slot granted (or the arrival) */
 	enum sim_zombies zombies;
+	uint64_t zombie_lead_ns; /* a queued request is dropped so long before its client leaves */
 	uint64_t rerun_wait_max_ns; /* [10 s] */
 	/* Call trees */
 	enum sim_propagation propagation;
@@ -201,6 +202,7 @@ struct sim_client_totals {
 	uint64_t wasted_ns; /* work of cancelled, stopped and zombie tasks */
 	uint64_t rerun_wait_ns;
 	uint64_t latency_max_ns;
+	uint64_t ended_ns;			/* when its last task ended; 0: none has */
 	uint64_t latency[CANCEL_HISTOGRAM_MAX]; /* of successes, from the first arrival */
 };
 
@@ -228,7 +230,8 @@ struct sim_result {
 	uint64_t decisions_total;
 	const struct sim_hold *holds; /* of trigger clients, in order of taking */
 	size_t hold_count;
-	uint64_t late_bins; /* 100 ms bins, by scheduled arrival, with over 1 % of originals late */
+	uint64_t late_bins; /* of the whole run, see sim_world_late_bins */
+	uint64_t end_ns;    /* where the run stopped */
 	uint64_t events, regular_windows, resource_windows, suspect_windows;
 	uint64_t untracked; /* tasks that found no ledger slot */
 	const char *bound;  /* NULL: ran to its end */
@@ -237,7 +240,10 @@ struct sim_result {
 
 void sim_world_result(const struct sim_world *world, struct sim_result *result);
 const struct sim_client_totals *sim_world_totals(const struct sim_world *world, uint32_t client);
-/* First second >= start_s from which every window's goodput is at least `goodput`; -1: never. */
+/* 100 ms bins of [from, to) with over 1 % of originals late, by scheduled arrival. */
+uint64_t sim_world_late_bins(const struct sim_world *world, uint64_t from_ns, uint64_t to_ns);
+/* First second >= start_s from which every window's goodput is `goodput`, give or take one (a
+ * window's edge may cut a request off); -1: never. */
 int64_t sim_world_heal_s(const struct sim_world *world, uint64_t start_s, uint64_t goodput);
 
 /* Verifies every invariant now: lock exclusivity, slots within capacity, conservation of requests

@@ -64,6 +64,7 @@ void world_cancel_deliver(struct sim_world *w, uint64_t id, uint32_t decision)
 		return;
 	}
 	world_event_emit(w, node_of(w, t), CANCEL_EVENT_DELIVERED, id, 0);
+	t->delivered = true;
 	t->decision = decision;
 	if (decision_of(w, decision))
 		decision_of(w, decision)->delivered_ns = w->clock.now_ns;
@@ -71,7 +72,10 @@ void world_cancel_deliver(struct sim_world *w, uint64_t id, uint32_t decision)
 		t->deaf--;
 		return;
 	}
-	world_cancel(w, index, REASON_CULPRIT);
+	if (w->options.cancel_root && world_tree_root(w, id) != id)
+		world_tree_tell(w, world_tree_root(w, id));
+	else
+		world_cancel(w, index, REASON_CULPRIT);
 }
 
 static void stop_waiting(struct sim_world *w, uint32_t task)
@@ -83,7 +87,7 @@ static void stop_waiting(struct sim_world *w, uint32_t task)
 		struct cancel_ledger_entry *e = &w->entries[i].ledger;
 		if (e->waiting_since_ns == 0)
 			continue;
-		e->wait_ns += w->clock.now_ns - e->waiting_since_ns;
+		e->wait_ns += world_since(w, e->waiting_since_ns);
 		e->waiting_since_ns = 0;
 	}
 }
@@ -96,9 +100,9 @@ void world_cancel_notice(struct sim_world *w, uint64_t id)
 	struct world_task *t = &w->tasks[index];
 	uint64_t work_ns = world_task_work_ns(w, t);
 	stop_waiting(w, index);
-	if (t->reason == REASON_CULPRIT)
+	if (t->delivered)
 		world_event_emit(w, node_of(w, t), CANCEL_EVENT_ACKNOWLEDGED, id, 0);
-	if (decision_of(w, t->decision) && t->reason == REASON_CULPRIT)
+	if (decision_of(w, t->decision))
 		decision_of(w, t->decision)->acknowledged_ns = w->clock.now_ns;
 	world_tree_orphan(w, t, true);
 	t->work_ns = work_ns;
@@ -118,7 +122,7 @@ void world_cancel_rolled(struct sim_world *w, uint64_t id)
 
 void world_cancel_released(struct sim_world *w, struct world_task *t)
 {
-	if (t->reason != REASON_CULPRIT)
+	if (!t->delivered)
 		return;
 	world_event_emit(w, node_of(w, t), CANCEL_EVENT_RELEASED, t->id, 0);
 	world_event_emit(

@@ -200,6 +200,20 @@ static void turn_away(struct sim_world *w, uint32_t request)
 	c->totals.tasks--; /* a refusal is no task of the script */
 }
 
+/* The client's patience, and the server's idea of it. */
+static void wait_for(struct sim_world *w, uint32_t task)
+{
+	const struct world_task *t = &w->tasks[task];
+	uint64_t timeout_ns = w->clients[t->client].options.timeout_ns;
+	uint64_t lead_ns = w->options.zombie_lead_ns;
+	if (timeout_ns == 0)
+		return;
+	world_at(w, w->clock.now_ns + timeout_ns, SIM_RANK_TIMEOUT, EVENT_LEAVE, 0, t->id);
+	if (w->options.zombies != SIM_ZOMBIES_SERVE && lead_ns > 0 && lead_ns < timeout_ns)
+		world_at(w, w->clock.now_ns + timeout_ns - lead_ns, SIM_RANK_TIMEOUT,
+			EVENT_DEADLINE, 0, t->id);
+}
+
 void world_client_arrive(struct sim_world *w, uint32_t request)
 {
 	struct world_request *r = &w->requests[request];
@@ -215,10 +229,7 @@ void world_client_arrive(struct sim_world *w, uint32_t request)
 		!policy->admit(policy->state, w->clock.now_ns, &attempt)) {
 		turn_away(w, request);
 	} else {
-		uint32_t task = world_task_new(w, request, c->options.script);
-		if (c->options.timeout_ns)
-			world_at(w, w->clock.now_ns + c->options.timeout_ns, SIM_RANK_TIMEOUT,
-				EVENT_LEAVE, 0, w->tasks[task].id);
+		wait_for(w, world_task_new(w, request, c->options.script));
 	}
 	world_request_drop(w, request); /* the arrival's own reference */
 }
@@ -239,6 +250,27 @@ void world_client_left(struct sim_world *w, uint64_t id)
 	if (zombies == SIM_ZOMBIES_CANCEL ||
 		(zombies == SIM_ZOMBIES_DROP_QUEUED && !t->started && t->state == TASK_WAITING))
 		world_cancel(w, index, REASON_ZOMBIE);
+}
+
+/* It could not be answered in time any more: dropped unseen, its client still waits. */
+void world_client_deadline(struct sim_world *w, uint64_t id)
+{
+	uint32_t index = world_task_find(w, id);
+	if (index == NONE || w->tasks[index].started || w->tasks[index].rejecting)
+		return;
+	struct world_task *t = &w->tasks[index];
+	world_request_hold(w, t->request);
+	world_at(w, t->arrival_ns + w->clients[t->client].options.timeout_ns, SIM_RANK_TIMEOUT,
+		EVENT_TIRED, t->request, 0);
+	t->left = true; /* nobody will read its answer */
+	world_cancel(w, index, REASON_ZOMBIE);
+}
+
+void world_client_tired(struct sim_world *w, uint32_t request)
+{
+	w->clients[w->requests[request].client].totals.timed_out++;
+	attempt_failed(w, request);
+	world_request_drop(w, request);
 }
 
 static void count_stopped(struct sim_world *w, const struct world_task *t, enum world_reason reason)

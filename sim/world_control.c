@@ -102,7 +102,7 @@ static void report_progress(
 
 static uint8_t state_of(const struct world_task *t)
 {
-	if (t->requested)
+	if (t->delivered)
 		return CANCEL_DELIVERED;
 	return t->blocked ? CANCEL_BLOCKED : CANCEL_RUNNING;
 }
@@ -110,14 +110,13 @@ static uint8_t state_of(const struct world_task *t)
 static void copy_entry(
 	const struct sim_world *w, const struct world_entry *entry, struct cancel_ledger_entry *out)
 {
-	uint64_t now_ns = w->clock.now_ns;
 	*out = entry->ledger;
 	if (out->held) {
 		bool queue = w->resources[out->resource].options.type == CANCEL_QUEUE;
-		out->hold_ns += (now_ns - out->held_since_ns) * (queue ? out->held : 1);
+		out->hold_ns += world_since(w, out->held_since_ns) * (queue ? out->held : 1);
 	}
 	if (out->waiting_since_ns)
-		out->wait_ns += now_ns - out->waiting_since_ns;
+		out->wait_ns += world_since(w, out->waiting_since_ns);
 }
 
 static uint8_t copy_entries(
@@ -143,7 +142,7 @@ static void copy_task(struct sim_world *w, struct world_node *node, const struct
 		.sequence = t->sequence,
 		.key = (uint64_t)t->client << 32 | (uint32_t)w->requests[t->request].sequence,
 		.signature = o->signature,
-		.episode_start_ns = t->arrival_ns,
+		.episode_start_ns = t->arrival_ns ? t->arrival_ns : 1,
 		.slo_ns = o->slo_ns,
 		.active_ns = w->clock.now_ns - t->arrival_ns,
 		.rollback_ns = world_task_work_ns(w, t) / 1000 * ppm / 1000,
@@ -230,13 +229,8 @@ static void act(struct sim_world *w, uint32_t node, const struct cancel_verdict 
 	uint32_t index = record(w, node, &verdict->decision);
 	if (!verdict->cancel)
 		return;
-	uint64_t target = verdict->decision.target.task;
-	uint64_t delay_ns = w->options.deliver_ns;
-	if (w->options.cancel_root && world_tree_root(w, target) != target) {
-		target = world_tree_root(w, target);
-		delay_ns += w->options.net_ns;
-	}
-	world_at(w, w->clock.now_ns + delay_ns, SIM_RANK_WAKE, EVENT_DELIVER, index, target);
+	world_at(w, w->clock.now_ns + w->options.deliver_ns, SIM_RANK_WAKE, EVENT_DELIVER, index,
+		verdict->decision.target.task);
 }
 
 void world_control_step(struct sim_world *w, uint32_t index)

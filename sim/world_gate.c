@@ -63,10 +63,10 @@ static bool grantable(
 }
 
 /* Slot time runs from here on at the new number of slots. */
-static void settle_hold(struct cancel_ledger_entry *e, bool queue, uint64_t now_ns)
+static void settle_hold(const struct sim_world *w, struct cancel_ledger_entry *e, bool queue)
 {
 	if (e->held)
-		e->hold_ns += (now_ns - e->held_since_ns) * (queue ? e->held : 1);
+		e->hold_ns += world_since(w, e->held_since_ns) * (queue ? e->held : 1);
 }
 
 static void grant(struct sim_world *w, const struct world_resource *r, struct world_gate *gate,
@@ -74,15 +74,15 @@ static void grant(struct sim_world *w, const struct world_resource *r, struct wo
 {
 	struct cancel_ledger_entry *e = &entry->ledger;
 	bool queue = r->options.type == CANCEL_QUEUE;
-	settle_hold(e, queue, w->clock.now_ns);
+	settle_hold(w, e, queue);
 	entry->acquires++;
 	if (queue) {
 		gate->slots_used += amount;
 		e->held += amount;
-		e->held_since_ns = w->clock.now_ns;
+		e->held_since_ns = world_stamp(w);
 	} else {
 		gate->holders[amount - 1]++;
-		e->held_since_ns = e->held ? e->held_since_ns : w->clock.now_ns;
+		e->held_since_ns = e->held ? e->held_since_ns : world_stamp(w);
 		e->held++;
 		e->held_modes |= (uint8_t)(1u << (amount - 1));
 	}
@@ -120,7 +120,7 @@ static void unqueue(struct sim_world *w, struct world_gate *gate, struct world_t
 static void end_wait(struct sim_world *w, struct world_entry *entry)
 {
 	struct cancel_ledger_entry *e = &entry->ledger;
-	e->wait_ns += w->clock.now_ns - e->waiting_since_ns;
+	e->wait_ns += world_since(w, e->waiting_since_ns);
 	e->waiting_since_ns = 0;
 	e->wanted_mode = 0;
 	entry->waits++;
@@ -160,7 +160,7 @@ bool world_gate_take(
 		grant(w, r, gate, entry, amount);
 		return true;
 	}
-	entry->ledger.waiting_since_ns = w->clock.now_ns;
+	entry->ledger.waiting_since_ns = world_stamp(w);
 	if (r->options.type == CANCEL_LOCK)
 		entry->ledger.wanted_mode = (uint8_t)amount;
 	t->state = TASK_WAITING;
@@ -182,7 +182,7 @@ static void give(struct sim_world *w, struct world_entry *entry, uint64_t amount
 	const struct world_resource *r = &w->resources[e->resource];
 	struct world_gate *gate = gate_of(w, e->resource, e->instance);
 	bool queue = r->options.type == CANCEL_QUEUE;
-	settle_hold(e, queue, w->clock.now_ns);
+	settle_hold(w, e, queue);
 	if (queue) {
 		gate->slots_used -= amount;
 		e->held -= amount;
@@ -191,7 +191,7 @@ static void give(struct sim_world *w, struct world_entry *entry, uint64_t amount
 		e->held--;
 		e->held_modes &= (uint8_t) ~(1u << (amount - 1));
 	}
-	e->held_since_ns = e->held ? w->clock.now_ns : 0;
+	e->held_since_ns = e->held ? world_stamp(w) : 0;
 	pump(w, gate);
 }
 

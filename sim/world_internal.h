@@ -21,7 +21,9 @@ enum world_event {
 	EVENT_USER,	 /* who = client: a closed-loop user stops thinking */
 	EVENT_RETRY,	 /* who = request */
 	EVENT_STEP,	 /* arg = task, who = its step serial: compute or I/O done */
+	EVENT_DEADLINE,	 /* arg = task: too late to start it */
 	EVENT_LEAVE,	 /* arg = task: its client's patience ends */
+	EVENT_TIRED,	 /* who = request: its client leaves; the server had dropped it */
 	EVENT_STATEMENT, /* arg = task: statement timeout */
 	EVENT_DELIVER,	 /* arg = task, who = decision index or NONE */
 	EVENT_NOTICE,	 /* arg = task: reaches its cancellation checkpoint */
@@ -91,7 +93,7 @@ struct world_task {
 	uint8_t state, flags, reason;
 	uint8_t deaf;
 	bool left, requested, blocked, started, timed, granted, working;
-	bool child_failed, rejecting, released_told;
+	bool child_failed, rejecting, delivered;
 	uint8_t read_phase;
 };
 
@@ -172,7 +174,7 @@ struct sim_world {
 	size_t decision_count, decision_capacity;
 	struct sim_hold *holds;
 	size_t hold_count, hold_capacity;
-	uint64_t decisions_total, late_bins;
+	uint64_t decisions_total;
 	uint64_t regular_windows, resource_windows, suspect_windows, untracked;
 	const char *broken;
 };
@@ -183,6 +185,15 @@ void world_at(struct sim_world *w, uint64_t at_ns, enum sim_rank rank, enum worl
 	uint32_t who, uint64_t arg);
 struct sim_world_window *world_window(struct sim_world *w);
 bool world_partitioned(const struct sim_world *w);
+/* Now as the ledger writes it, where 0 means "not": the run's first nanosecond stands for 0. */
+static inline uint64_t world_stamp(const struct sim_world *w)
+{
+	return w->clock.now_ns ? w->clock.now_ns : 1;
+}
+static inline uint64_t world_since(const struct sim_world *w, uint64_t stamp_ns)
+{
+	return w->clock.now_ns > stamp_ns ? w->clock.now_ns - stamp_ns : 0;
+}
 
 /* ---- world_task.c: life of a task ---------------------------------------------------------- */
 uint32_t world_task_new(struct sim_world *w, uint32_t request, uint32_t script);
@@ -221,6 +232,8 @@ void world_client_start(struct sim_world *w, uint32_t client);
 void world_client_original(struct sim_world *w, uint32_t client);
 void world_client_arrive(struct sim_world *w, uint32_t request);
 void world_client_left(struct sim_world *w, uint64_t task);
+void world_client_deadline(struct sim_world *w, uint64_t task);
+void world_client_tired(struct sim_world *w, uint32_t request); /* waited for nothing */
 /* A task of the request ended: completed, or stopped for `reason`. */
 void world_client_ended(struct sim_world *w, const struct world_task *t, enum world_reason reason);
 void world_client_give_up(struct sim_world *w, uint32_t request); /* it has failed */
@@ -247,6 +260,7 @@ void world_tree_ended(struct sim_world *w, const struct world_task *child, bool 
 void world_tree_orphan(struct sim_world *w, struct world_task *parent, bool told);
 void world_tree_told(struct sim_world *w, uint64_t child, bool arrived);
 void world_tree_lease(struct sim_world *w, uint64_t child);
+void world_tree_tell(struct sim_world *w, uint64_t task); /* a cancel, over the net */
 uint64_t world_tree_root(const struct sim_world *w, uint64_t id);
 
 /* ---- world_control.c: ledger in, verdict out ----------------------------------------------- */

@@ -54,7 +54,7 @@ static void insert(struct sim_world *w, uint32_t task, const struct sim_step *st
 	uint64_t victim_owner;
 	bool evicts = world_pool_insert(pool, key, t->id, &victim_owner);
 	struct cancel_ledger_entry *mine = &world_entry(w, t, step->resource, 0)->ledger;
-	mine->held_since_ns = mine->held ? mine->held_since_ns : w->clock.now_ns;
+	mine->held_since_ns = mine->held ? mine->held_since_ns : world_stamp(w);
 	mine->held++;
 	if (!evicts)
 		return;
@@ -75,7 +75,7 @@ static void end_stall(
 {
 	struct world_task *t = &w->tasks[task];
 	struct world_entry *entry = world_entry(w, t, step->resource, 0);
-	uint64_t stall_ns = w->clock.now_ns - entry->ledger.waiting_since_ns;
+	uint64_t stall_ns = world_since(w, entry->ledger.waiting_since_ns);
 	entry->ledger.waiting_since_ns = 0;
 	entry->ledger.wait_ns += stall_ns;
 	entry->waits++;
@@ -130,7 +130,7 @@ static bool miss(struct sim_world *w, uint32_t task, const struct sim_step *step
 	struct world_task *t = &w->tasks[task];
 	const struct sim_resource_options *pool = &w->resources[step->resource].options;
 	if (t->read_phase == PHASE_SCAN) {
-		world_entry(w, t, step->resource, 0)->ledger.waiting_since_ns = w->clock.now_ns;
+		world_entry(w, t, step->resource, 0)->ledger.waiting_since_ns = world_stamp(w);
 		t->read_phase = PHASE_WANT_DEVICE;
 		if (pool->io_resource &&
 			!world_gate_take(w, task, (uint8_t)(pool->io_resource - 1), 0, 1))

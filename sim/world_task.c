@@ -312,9 +312,10 @@ void world_task_end(struct sim_world *w, uint32_t task)
 		world_cancel_released(w, t);
 	fold_entries(w, t);
 	world_control_ended(w, t);
-	world_tree_orphan(w, t, t->requested);
+	world_tree_orphan(w, t, t->requested || t->child_failed);
 	quit_node(w, t, &w->nodes[w->clients[t->client].options.node]);
 	struct world_task ended = *t;
+	w->clients[t->client].totals.ended_ns = w->clock.now_ns;
 	t->state = TASK_FREE;
 	t->next = w->free_task;
 	w->free_task = task;

@@ -83,7 +83,7 @@ void world_tree_ended(struct sim_world *w, const struct world_task *child, bool 
 	world_at(w, arrival_ns(w), SIM_RANK_WAKE, EVENT_REPLY, failed, child->parent);
 }
 
-static void tell(struct sim_world *w, uint64_t child)
+void world_tree_tell(struct sim_world *w, uint64_t child)
 {
 	bool lost = world_partitioned(w) || sim_rng_chance(&w->net_rng, w->options.loss_ppm);
 	if (!lost)
@@ -101,7 +101,7 @@ void world_tree_orphan(struct sim_world *w, struct world_task *parent, bool told
 		next = w->tasks[i].sibling;
 		w->tasks[i].sibling = NONE;
 		if (told && w->options.propagation != SIM_CHILDREN_FORGOTTEN)
-			tell(w, w->tasks[i].id);
+			world_tree_tell(w, w->tasks[i].id);
 	}
 	parent->first_child = NONE;
 }
@@ -115,7 +115,7 @@ void world_tree_told(struct sim_world *w, uint64_t child, bool arrived)
 	if (arrived)
 		world_cancel(w, index, REASON_PARENT);
 	else
-		tell(w, child);
+		world_tree_tell(w, child);
 }
 
 static bool parent_lives(const struct sim_world *w, const struct world_task *child)
