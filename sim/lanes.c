@@ -12,6 +12,13 @@ extern const struct sim_lane sim_lane_hidden_capacity;
 extern const struct sim_lane sim_lane_trigger_intensity;
 extern const struct sim_lane sim_lane_healing_time;
 extern const struct sim_lane sim_lane_composition;
+extern const struct sim_lane sim_lane_culprit_storm;
+extern const struct sim_lane sim_lane_zombies;
+extern const struct sim_lane sim_lane_many_culprits;
+extern const struct sim_lane sim_lane_convoy;
+extern const struct sim_lane sim_lane_wrong_progress;
+extern const struct sim_lane sim_lane_no_culprit;
+extern const struct sim_lane sim_lane_cancel_tree;
 
 const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_metastable,
@@ -21,6 +28,13 @@ const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_trigger_intensity,
 	&sim_lane_healing_time,
 	&sim_lane_composition,
+	&sim_lane_culprit_storm,
+	&sim_lane_zombies,
+	&sim_lane_many_culprits,
+	&sim_lane_convoy,
+	&sim_lane_wrong_progress,
+	&sim_lane_no_culprit,
+	&sim_lane_cancel_tree,
 	NULL,
 };
 
