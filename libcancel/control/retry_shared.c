@@ -95,7 +95,7 @@ void cancel_retry_shared_free(struct cancel_retry_shared *budget)
 	free(budget);
 }
 
-static bool send(struct cancel_retry_shared *budget, uint64_t now_ns, uint32_t random)
+static bool send_first(struct cancel_retry_shared *budget, uint64_t now_ns, uint32_t random)
 {
 	if (budget->kind == CANCEL_RETRY_SRE)
 		return cancel_retry_sre_admit(&budget->sre, now_ns, random);
@@ -151,7 +151,7 @@ bool cancel_retry_shared_send(struct cancel_retry_shared *budget, uint64_t now_n
 	struct cancel_retry_call *call, uint32_t random)
 {
 	pthread_mutex_lock(&budget->lock);
-	const bool admitted = send(budget, now_ns, random);
+	const bool admitted = send_first(budget, now_ns, random);
 	pthread_mutex_unlock(&budget->lock);
 	call->retrying = false;
 	return admitted;
