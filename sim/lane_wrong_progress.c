@@ -20,7 +20,7 @@
 enum { REQUEST, LONG };
 
 static const struct sim_key keys[] = {
-	{ "progress", SIM_KEY_CHOICES, "all", 0, 0, "missing|true|scaled|biased|stuck|over",
+	{ "reported", SIM_KEY_CHOICES, "all", 0, 0, "missing|true|scaled|biased|stuck|over",
 		"what tasks say: nothing; the truth; expected times 10^±spread; done plus up to "
 		"half "
 		"the total; done stops somewhere; expected too small, so that it passes 100 %" },
@@ -44,7 +44,7 @@ static const struct sim_key keys[] = {
 };
 
 static const struct sim_column columns[] = {
-	{ "progress", NULL, 0 },
+	{ "reported", NULL, 0 },
 	{ "choose", NULL, 0 },
 	{ "estimator", NULL, 0 },
 	{ "right_pct", "most left to do", 1 },
@@ -274,7 +274,7 @@ static int run_combination(
 		if (run_once(run, c, run->seed + i, &s) != 0)
 			return -1;
 	sim_row(table);
-	name_of(run, "progress", c->progress, text);
+	name_of(run, "reported", c->progress, text);
 	sim_put_text(table, text);
 	name_of(run, "choose", c->choose, text);
 	sim_put_text(table, text);
@@ -293,12 +293,12 @@ static size_t plan(const struct sim_run *run, struct combination *all)
 {
 	size_t count = 0;
 	bool cross = sim_flag(run, "cross");
-	for (size_t p = 0; p < sim_count(run, "progress"); p++)
+	for (size_t p = 0; p < sim_count(run, "reported"); p++)
 		for (size_t c = 0; c < sim_count(run, "choose"); c++)
 			for (size_t e = 0; e < sim_count(run, "estimator"); e++)
 				if (cross || c == 0 || e == 0)
 					all[count++] =
-						(struct combination){ sim_item(run, "progress", p),
+						(struct combination){ sim_item(run, "reported", p),
 							sim_item(run, "choose", c),
 							sim_item(run, "estimator", e) };
 	return count;
@@ -310,7 +310,7 @@ static int run_wrong_progress(struct sim_run *run)
 		sim_report_table(run->report, "choices", "The first cancel against the oracle's",
 			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
 	struct combination *all = sim_alloc(
-		sim_count(run, "progress") * sim_count(run, "choose") * sim_count(run, "estimator"),
+		sim_count(run, "reported") * sim_count(run, "choose") * sim_count(run, "estimator"),
 		sizeof *all);
 	size_t count = plan(run, all);
 	int status = 0;
