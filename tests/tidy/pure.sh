@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: pure.sh NM FOLDER OBJECT...
+# Fails if the objects need anything but each other and the allow-list below (no clock, thread, I/O,
+# allocation, libm, qsort), or if a source of FOLDER declares a floating-point variable.
+set -eu
+nm=$1 folder=$2
+shift 2
+allowed='memcpy memset memmove memcmp strcmp strlen'
+defined=$("$nm" --defined-only "$@" | awk 'NF == 3 { print $3 }')
+needed=$("$nm" --undefined-only "$@" | awk '$1 == "U" { print $2 }' | sort -u)
+status=0
+for symbol in $needed; do
+	if ! printf '%s\n' $allowed $defined | grep -qx "$symbol"; then
+		echo "$folder needs $symbol, which is not on the allow-list ($allowed)"
+		status=1
+	fi
+done
+if grep -nE '^[^/*]*\b(float|double)\b' "$folder"/*.[ch]; then
+	echo "$folder: floating point in a decision"
+	status=1
+fi
+[ -n "$defined" ] || { echo "$folder: no symbols read"; status=1; }
+exit $status
