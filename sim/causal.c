@@ -243,7 +243,9 @@ static void reject(struct causal *c, const struct sim_attempt *attempt)
 static void on_arrival(struct causal *c, uint32_t number, uint64_t original)
 {
 	const struct sim_policy *policy = c->options->policy;
-	struct sim_attempt attempt = { c->now_ns, original, number };
+	struct sim_attempt attempt = {
+		.arrival_ns = c->now_ns, .original = original, .attempt = number
+	};
 	window(c)->offered++;
 	c->windows->attempts++;
 	if (policy && policy->admit && !policy->admit(policy->state, c->now_ns, &attempt)) {

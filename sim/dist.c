@@ -31,6 +31,9 @@ uint64_t sim_dist_draw(const struct sim_dist *dist, struct sim_rng *rng)
 		return at_least_one(-(double)dist->mean * sim_ln(1.0 - u));
 	case SIM_PARETO:
 		return at_least_one(pareto(dist, u));
+	case SIM_SHIFTED:
+		return at_least_one(
+			(double)dist->low - (double)(dist->mean - dist->low) * sim_ln(1.0 - u));
 	case SIM_FIXED:
 		break;
 	}

@@ -17,13 +17,14 @@
 enum sim_shape {
 	SIM_FIXED,
 	SIM_EXPONENTIAL,
-	SIM_PARETO, /* bounded */
+	SIM_PARETO,  /* bounded */
+	SIM_SHIFTED, /* at least `low`, then exponential up to `mean` on average */
 };
 
 struct sim_dist {
 	enum sim_shape shape;
-	uint64_t mean;	    /* FIXED, EXPONENTIAL */
-	uint64_t low, high; /* PARETO: bounds, low < high */
+	uint64_t mean;	    /* FIXED, EXPONENTIAL, SHIFTED */
+	uint64_t low, high; /* PARETO: bounds, low < high; SHIFTED: low < mean */
 	double alpha;	    /* PARETO: tail index > 0, not 1 for sim_dist_mean */
 };
 

@@ -29,6 +29,8 @@ struct sim_attempt {
 	uint64_t arrival_ns;
 	uint64_t original; /* sequence number of the first attempt, from 0 */
 	uint32_t attempt;  /* 0 = first */
+	uint32_t priority; /* compound level where one was set (service.h), 0 the highest */
+	uint64_t user;	   /* service.h */
 };
 
 /*
