@@ -187,6 +187,8 @@ static void speed_reports_both_engines_and_flat_memory(void **state)
 	assert_true(json_boolean_value(json_object_get(sweep, "memory_flat")));
 	assert_true(json_integer_value(json_object_get(causal, "requests_per_s")) > 0);
 	assert_true(json_number_value(json_object_get(causal, "bytes_per_queued")) <= 16.0);
+	assert_true(json_integer_value(
+			    json_object_get(json_object_get(root, "world"), "events_per_s")) > 0);
 	json_decref(root);
 }
 
