@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the mapping of types and the text and binary forms of values. It must not know statements,
+ * connections or where a value goes.
+ */
+#include "demo-db/server/values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Types ---------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *word;
+	enum pg_type type;
+} declared_types[] = {
+	{ "smallint", PG_INT2 },
+	{ "int2", PG_INT2 },
+	{ "bigint", PG_INT8 },
+	{ "int8", PG_INT8 },
+	{ "bigserial", PG_INT8 },
+	{ "int", PG_INT4 },
+	{ "integer", PG_INT4 },
+	{ "int4", PG_INT4 },
+	{ "serial", PG_INT4 },
+	{ "bool", PG_BOOL },
+	{ "boolean", PG_BOOL },
+	{ "real", PG_FLOAT8 },
+	{ "float4", PG_FLOAT4 },
+	{ "float8", PG_FLOAT8 },
+	{ "float", PG_FLOAT8 },
+	{ "double", PG_FLOAT8 },
+	{ "numeric", PG_NUMERIC },
+	{ "decimal", PG_NUMERIC },
+	{ "char", PG_BPCHAR },
+	{ "character", PG_BPCHAR },
+	{ "varchar", PG_VARCHAR },
+	{ "text", PG_TEXT },
+	{ "bytea", PG_BYTEA },
+	{ "blob", PG_BYTEA },
+	{ "date", PG_DATE },
+	{ "timestamp", PG_TIMESTAMP },
+	{ "timestamptz", PG_TIMESTAMPTZ },
+};
+
+static enum pg_type declared_type(const char *declared)
+{
+	size_t bytes = 0;
+	while (isalnum((unsigned char)declared[bytes]))
+		bytes++;
+	for (size_t i = 0; i < sizeof declared_types / sizeof *declared_types; i++)
+		if (strlen(declared_types[i].word) == bytes &&
+			strncasecmp(declared, declared_types[i].word, bytes) == 0)
+			return declared_types[i].type;
+	return PG_UNKNOWN;
+}
+
+static enum pg_type type_of_value(enum db_type actual)
+{
+	switch (actual) {
+	case DB_INTEGER:
+		return PG_INT8;
+	case DB_REAL:
+		return PG_FLOAT8;
+	case DB_BLOB:
+		return PG_BYTEA;
+	case DB_TEXT:
+	case DB_NULL:
+		break;
+	}
+	return PG_TEXT;
+}
+
+/* SQLite stores integers of 64 bits whatever INTEGER says, so INTEGER answers int8. */
+enum pg_type value_pg_type(const char *declared, enum db_type actual)
+{
+	enum pg_type type = declared ? declared_type(declared) : PG_UNKNOWN;
+	if (type == PG_UNKNOWN)
+		return type_of_value(actual);
+	return type == PG_INT4 && strncasecmp(declared, "integer", 7) == 0 ? PG_INT8 : type;
+}
+
+int16_t value_pg_length(enum pg_type type)
+{
+	switch (type) {
+	case PG_BOOL:
+		return 1;
+	case PG_INT2:
+		return 2;
+	case PG_INT4:
+	case PG_FLOAT4:
+	case PG_DATE:
+		return 4;
+	case PG_INT8:
+	case PG_FLOAT8:
+	case PG_TIMESTAMP:
+	case PG_TIMESTAMPTZ:
+		return 8;
+	default:
+		return -1;
+	}
+}
+
+bool value_has_binary(enum pg_type type)
+{
+	return type != PG_NUMERIC && type != PG_DATE && type != PG_TIMESTAMP &&
+	       type != PG_TIMESTAMPTZ;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------ */
+
+static void write_counted(struct wire_out *out, const void *data, size_t bytes)
+{
+	wire_put32(out, (uint32_t)bytes);
+	wire_put_bytes(out, data, bytes);
+}
+
+static void write_integer_text(struct wire_out *out, int64_t value)
+{
+	char text[24];
+	char *at = text + sizeof text;
+	uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	if (value < 0)
+		*--at = '-';
+	write_counted(out, at, (size_t)(text + sizeof text - at));
+}
+
+/* The fewest digits that read back as the same number, as PostgreSQL prints them. */
+static void write_real_text(struct wire_out *out, double value)
+{
+	char text[32];
+	if (isnan(value) || isinf(value)) {
+		const char *name = isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+		write_counted(out, name, strlen(name));
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	write_counted(out, text, strlen(text));
+}
+
+static void write_bytea_text(struct wire_out *out, const uint8_t *data, uint32_t bytes)
+{
+	static const char digits[] = "0123456789abcdef";
+	wire_put32(out, 2 + 2 * bytes);
+	wire_put_bytes(out, "\\x", 2);
+	for (uint32_t i = 0; i < bytes; i++) {
+		wire_put8(out, (uint8_t)digits[data[i] >> 4]);
+		wire_put8(out, (uint8_t)digits[data[i] & 15]);
+	}
+}
+
+static void write_text(struct wire_out *out, struct db_value v, enum pg_type type)
+{
+	if (v.type == DB_INTEGER && type == PG_BOOL)
+		write_counted(out, v.integer ? "t" : "f", 1);
+	else if (v.type == DB_INTEGER)
+		write_integer_text(out, v.integer);
+	else if (v.type == DB_REAL)
+		write_real_text(out, v.real);
+	else if (v.type == DB_BLOB || type == PG_BYTEA)
+		write_bytea_text(out, v.data, v.length);
+	else
+		write_counted(out, v.data, v.length);
+}
+
+static int64_t as_integer(struct db_value v)
+{
+	if (v.type == DB_INTEGER)
+		return v.integer;
+	return v.type == DB_REAL ? (int64_t)v.real : 0;
+}
+
+static double as_real(struct db_value v)
+{
+	return v.type == DB_INTEGER ? (double)v.integer : v.type == DB_REAL ? v.real : 0;
+}
+
+static void write_float(struct wire_out *out, double value, bool narrow)
+{
+	uint64_t bits = 0;
+	float half = (float)value;
+	if (narrow) {
+		uint32_t bits32;
+		memcpy(&bits32, &half, sizeof bits32);
+		wire_put32(out, 4);
+		wire_put32(out, bits32);
+		return;
+	}
+	memcpy(&bits, &value, sizeof bits);
+	wire_put32(out, 8);
+	wire_put64(out, bits);
+}
+
+static void write_binary(struct wire_out *out, struct db_value v, enum pg_type type)
+{
+	switch (type) {
+	case PG_BOOL:
+		wire_put32(out, 1);
+		wire_put8(out, as_integer(v) != 0);
+		break;
+	case PG_INT2:
+		wire_put32(out, 2);
+		wire_put16(out, (uint16_t)as_integer(v));
+		break;
+	case PG_INT4:
+		wire_put32(out, 4);
+		wire_put32(out, (uint32_t)as_integer(v));
+		break;
+	case PG_INT8:
+		wire_put32(out, 8);
+		wire_put64(out, (uint64_t)as_integer(v));
+		break;
+	case PG_FLOAT4:
+	case PG_FLOAT8:
+		write_float(out, as_real(v), type == PG_FLOAT4);
+		break;
+	default:
+		if (v.type == DB_BLOB || v.type == DB_TEXT)
+			write_counted(out, v.data, v.length);
+		else
+			write_text(out, v, type);
+	}
+}
+
+void value_write(struct wire_out *out, struct db_value value, enum pg_type type, uint16_t format)
+{
+	if (value.type == DB_NULL)
+		wire_put32(out, (uint32_t)-1);
+	else if (format == 1)
+		write_binary(out, value, type);
+	else
+		write_text(out, value, type);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------ */
+
+static int wrong(
+	struct value_error *error, const char *sqlstate, const char *what, struct wire_bytes b)
+{
+	int shown = b.length < 40 ? b.length : 40;
+	error->sqlstate = sqlstate;
+	if (shown >= 0)
+		snprintf(error->message, sizeof error->message, "%s: \"%.*s\"", what, shown,
+			(const char *)b.data);
+	else
+		snprintf(error->message, sizeof error->message, "%s", what);
+	return -1;
+}
+
+/* All of `bytes` as a decimal integer of 64 bits. `plain`: exactly as it would be printed. */
+static bool read_integer(struct wire_bytes b, bool plain, int64_t *value)
+{
+	bool negative = b.length > 0 && b.data[0] == '-';
+	int32_t at = negative || (!plain && b.length > 0 && b.data[0] == '+');
+	uint64_t sum = 0, limit = (uint64_t)INT64_MAX + negative;
+	if (at == b.length || (plain && b.data[at] == '0' && b.length > 1))
+		return false;
+	for (; at < b.length; at++) {
+		unsigned digit = (unsigned)b.data[at] - '0';
+		if (digit > 9 || sum > (limit - digit) / 10)
+			return false;
+		sum = sum * 10 + digit;
+	}
+	*value = (int64_t)(negative ? 0 - sum : sum);
+	return true;
+}
+
+static bool read_real(struct wire_bytes b, double *value)
+{
+	char text[64];
+	char *end;
+	if (b.length == 0 || (size_t)b.length >= sizeof text)
+		return false;
+	memcpy(text, b.data, (size_t)b.length);
+	text[b.length] = '\0';
+	*value = strtod(text, &end);
+	return *end == '\0';
+}
+
+static int hex_digit(uint8_t c)
+{
+	if (isdigit(c))
+		return c - '0';
+	c = (uint8_t)tolower(c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "\x0a1b"; the old escape form is taken as the bytes it shows when it has no backslash. */
+static int read_bytea(struct wire_bytes b, uint8_t *storage, struct db_value *v)
+{
+	if (b.length < 2 || b.data[0] != '\\' || b.data[1] != 'x') {
+		*v = (struct db_value){ DB_BLOB, .length = (uint32_t)b.length, .data = b.data };
+		return b.length && memchr(b.data, '\\', (size_t)b.length) ? -1 : 0;
+	}
+	uint32_t bytes = (uint32_t)(b.length - 2) / 2;
+	for (uint32_t i = 0; i < bytes; i++) {
+		int high = hex_digit(b.data[2 + 2 * i]), low = hex_digit(b.data[3 + 2 * i]);
+		if (high < 0 || low < 0)
+			return -1;
+		storage[i] = (uint8_t)(high << 4 | low);
+	}
+	*v = (struct db_value){ DB_BLOB, .length = bytes, .data = storage };
+	return b.length % 2;
+}
+
+static bool read_bool(struct wire_bytes b, int64_t *value)
+{
+	static const char *const words[] = { "f", "false", "no", "off", "0", "t", "true", "yes",
+		"on", "1" };
+	for (size_t i = 0; i < 10; i++) {
+		if (strlen(words[i]) == (size_t)b.length &&
+			strncasecmp(words[i], (const char *)b.data, (size_t)b.length) == 0) {
+			*value = i >= 5;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int read_text(struct wire_bytes b, enum pg_type type, void *storage, struct db_value *v,
+	struct value_error *error)
+{
+	*v = (struct db_value){ DB_TEXT, .length = (uint32_t)b.length, .data = b.data };
+	switch (type) {
+	case PG_INT2:
+	case PG_INT4:
+	case PG_INT8:
+		v->type = DB_INTEGER;
+		return read_integer(b, false, &v->integer)
+			       ? 0
+			       : wrong(error, "22P02", "invalid input syntax for type integer", b);
+	case PG_FLOAT4:
+	case PG_FLOAT8:
+		v->type = DB_REAL;
+		return read_real(b, &v->real)
+			       ? 0
+			       : wrong(error, "22P02",
+					 "invalid input syntax for type double precision", b);
+	case PG_BOOL:
+		v->type = DB_INTEGER;
+		return read_bool(b, &v->integer)
+			       ? 0
+			       : wrong(error, "22P02", "invalid input syntax for type boolean", b);
+	case PG_BYTEA:
+		return read_bytea(b, storage, v) == 0
+			       ? 0
+			       : wrong(error, "22P02", "invalid input syntax for type bytea", b);
+	case PG_UNKNOWN:
+	case PG_UNKNOWN_LITERAL:
+	case PG_NUMERIC: {
+		int64_t integer;
+		if (read_integer(b, true, &integer))
+			*v = (struct db_value){ DB_INTEGER, .integer = integer };
+		break;
+	}
+	default:
+		break;
+	}
+	if (!wire_utf8_valid((const char *)b.data, (size_t)b.length))
+		return wrong(error, "22021", "invalid byte sequence for encoding UTF8",
+			(struct wire_bytes){ .length = -1 });
+	return 0;
+}
+
+static uint64_t load_be(struct wire_bytes b)
+{
+	uint64_t value = 0;
+	for (int32_t i = 0; i < b.length; i++)
+		value = value << 8 | b.data[i];
+	return value;
+}
+
+static double read_float(struct wire_bytes b)
+{
+	uint64_t bits = load_be(b);
+	uint32_t bits32 = (uint32_t)bits;
+	double wide;
+	float narrow;
+	memcpy(&wide, &bits, sizeof wide);
+	memcpy(&narrow, &bits32, sizeof narrow);
+	return b.length == 4 ? (double)narrow : wide;
+}
+
+static int64_t sign_extend(struct wire_bytes b)
+{
+	uint64_t value = load_be(b);
+	uint64_t sign = (uint64_t)1 << (8 * b.length - 1);
+	return (int64_t)((value ^ sign) - sign);
+}
+
+static int read_binary(
+	struct wire_bytes b, enum pg_type type, struct db_value *v, struct value_error *error)
+{
+	int16_t expected = value_pg_length(type);
+	if (!value_has_binary(type) || type == PG_UNKNOWN)
+		return wrong(error, "0A000", "no binary form for a parameter of this type",
+			(struct wire_bytes){ .length = -1 });
+	if (expected > 0 && b.length != expected)
+		return wrong(error, "22P03", "incorrect binary data format in a parameter",
+			(struct wire_bytes){ .length = -1 });
+	switch (type) {
+	case PG_BOOL:
+	case PG_INT2:
+	case PG_INT4:
+	case PG_INT8:
+		*v = (struct db_value){ DB_INTEGER, .integer = sign_extend(b) };
+		return 0;
+	case PG_FLOAT4:
+	case PG_FLOAT8:
+		*v = (struct db_value){ DB_REAL, .real = read_float(b) };
+		return 0;
+	case PG_BYTEA:
+		*v = (struct db_value){ DB_BLOB, .length = (uint32_t)b.length, .data = b.data };
+		return 0;
+	default:
+		return read_text(b, PG_TEXT, NULL, v, error);
+	}
+}
+
+int value_read(struct wire_bytes bytes, enum pg_type type, uint16_t format, void *storage,
+	struct db_value *value, struct value_error *error)
+{
+	if (bytes.length < 0) {
+		*value = (struct db_value){ .type = DB_NULL };
+		return 0;
+	}
+	if (format > 1)
+		return wrong(error, "22023", "unsupported format code",
+			(struct wire_bytes){ .length = -1 });
+	return format ? read_binary(bytes, type, value, error)
+		      : read_text(bytes, type, storage, value, error);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * values.h - PostgreSQL's types over SQLite's values: which object id a column answers, how a value
+ * is written in text or binary, how a parameter is read.
+ *
+ * A column answers the id of its declared type, or of its first value where nothing is declared. A
+ * parameter of no declared type that is a plain decimal integer is bound as one (SQLite's column
+ * affinity turns it back where text is wanted), anything else as text.
+ *
+ * Source: PostgreSQL documentation, "Data Types" and pg_type; binary forms as libpq sends them.
+ */
+#ifndef DEMO_DB_VALUES_H
+#define DEMO_DB_VALUES_H
+
+#include "demo-db/engine/engine.h"
+#include "demo-db/server/protocol.h"
+
+enum pg_type { /* object ids of pg_type */
+	PG_UNKNOWN = 0,
+	PG_BOOL = 16,
+	PG_BYTEA = 17,
+	PG_INT8 = 20,
+	PG_INT2 = 21,
+	PG_INT4 = 23,
+	PG_TEXT = 25,
+	PG_FLOAT4 = 700,
+	PG_FLOAT8 = 701,
+	PG_UNKNOWN_LITERAL = 705,
+	PG_BPCHAR = 1042,
+	PG_VARCHAR = 1043,
+	PG_DATE = 1082,
+	PG_TIMESTAMP = 1114,
+	PG_TIMESTAMPTZ = 1184,
+	PG_NUMERIC = 1700,
+};
+
+/* Of a declared type as written in CREATE TABLE (NULL: none) and, then, of the value. */
+enum pg_type value_pg_type(const char *declared, enum db_type actual);
+int16_t value_pg_length(enum pg_type type); /* bytes, -1 variable */
+/* Is there a binary form for it here? */
+bool value_has_binary(enum pg_type type);
+
+/* Appends length and bytes of one column of a DataRow. `format` 0 text, 1 binary. */
+void value_write(struct wire_out *out, struct db_value value, enum pg_type type, uint16_t format);
+
+struct value_error {
+	const char *sqlstate;
+	char message[128];
+};
+/* Reads one parameter. `storage` (8-byte aligned, at least bytes.length / 2 + 1 bytes) takes
+ * decoded bytea; text points into the message. 0, or -1 with `error` filled. */
+int value_read(struct wire_bytes bytes, enum pg_type type, uint16_t format, void *storage,
+	struct db_value *value, struct value_error *error);
+
+#endif
