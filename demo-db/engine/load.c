@@ -13,6 +13,7 @@ struct load {
 	struct page_file *file;
 	uint32_t first, count;
 	struct frame *frames[DB_POOL_READ_AHEAD_MAX];
+	struct frame_claim claim; /* of the frame reserved last */
 	/* Evictions not told yet: neighbours mostly have one owner. */
 	struct cancel_task owner;
 	uint32_t taken;
@@ -28,19 +29,14 @@ static void tell_evictions(struct db_pool *pool, struct load *load)
 	load->taken = 0;
 }
 
-static void note_eviction(struct db_pool *pool, struct load *load, const struct frame_claim *claim)
+static void note_eviction(struct db_pool *pool, struct load *load)
 {
-	if (!claim->evicted)
+	if (!load->claim.evicted)
 		return;
-	if (load->taken != 0 && claim->owner.id != load->owner.id)
+	if (load->taken != 0 && load->claim.owner.id != load->owner.id)
 		tell_evictions(pool, load);
-	load->owner = claim->owner;
+	load->owner = load->claim.owner;
 	load->taken++;
-}
-
-static struct frame_claim claim_now(void)
-{
-	return (struct frame_claim){ .self = currentCancel(), .gentle = pool_thread_is_gentle };
 }
 
 /* How many pages to read at once, the one asked for included. */
@@ -66,16 +62,16 @@ static void reserve_ahead(struct db_pool *pool, struct load *load, uint32_t wind
 	for (uint32_t i = 1; i < window; i++) {
 		uint64_t key = pool_key(load->file, load->first + i);
 		struct shard *shard = pool_shard(pool, key);
-		struct frame_claim claim = claim_now();
 		pthread_mutex_lock(&shard->lock);
 		bool resident = shard_find(shard, key) != NULL;
-		struct frame *frame = resident ? NULL : shard_reserve(shard, key, &claim);
+		struct frame *frame = resident ? NULL : shard_reserve(shard, key, &load->claim);
 		if (frame != NULL)
 			frame->untouched = true;
 		pthread_mutex_unlock(&shard->lock);
-		note_eviction(pool, load, &claim);
 		if (frame == NULL && !resident)
 			break;
+		if (frame != NULL)
+			note_eviction(pool, load);
 		load->frames[i] = frame;
 		wanted = frame != NULL ? i + 1 : wanted;
 	}
@@ -132,28 +128,38 @@ static enum load_result settle_all(struct db_pool *pool, struct load *load, ssiz
 	return result;
 }
 
-/* ---- The two ways to get a page that is not VALID
- * ------------------------------------------------ */
+/* ---- The two ways to a page that is not VALID ------------------------------------------------ */
+
+/* The frame of the page asked for, and who is to blame that it is missing; unlocks the shard. */
+static struct cancel_task reserve_first(struct shard *shard, struct load *load)
+{
+	struct cancel_task evictor = { 0 };
+	struct frame *first = shard_reserve(shard, pool_key(load->file, load->first), &load->claim);
+	load->frames[0] = first;
+	if (first != NULL) {
+		evictor = first->evictor;
+		shard->counters.misses++;
+		shard->counters.ghost_hits += load->claim.known;
+	}
+	pthread_mutex_unlock(&shard->lock);
+	return evictor;
+}
 
 enum load_result load_page(
 	struct pool_reader *reader, uint32_t page, struct frame **frame, int *error)
 {
 	struct db_pool *pool = reader->pool;
 	struct load load = { .file = reader->file, .first = page, .count = 1 };
-	uint64_t key = pool_key(reader->file, page);
-	struct shard *shard = pool_shard(pool, key);
-	struct frame_claim claim = claim_now();
-	struct frame *first = shard_reserve(shard, key, &claim);
-	struct cancel_task evictor = first != NULL ? first->evictor : (struct cancel_task){ 0 };
-	shard->counters.misses += first != NULL ? 1 : 0;
-	pthread_mutex_unlock(&shard->lock);
-	if (first == NULL)
+	load.claim.self = currentCancel();
+	load.claim.gentle = pool_thread_is_gentle;
+	struct shard *shard = pool_shard(pool, pool_key(reader->file, page));
+	struct cancel_task evictor = reserve_first(shard, &load);
+	if (load.frames[0] == NULL)
 		return LOAD_NOTHING;
 
-	load.frames[0] = first;
 	slowByResource(pool->resource, 1);
 	missResource(pool->resource, evictor);
-	note_eviction(pool, &load, &claim);
+	note_eviction(pool, &load);
 	uint32_t window = window_pages(reader, page);
 	if (window > 1)
 		reserve_ahead(pool, &load, window);
@@ -165,7 +171,7 @@ enum load_result load_page(
 		result = LOAD_FAILED;
 	}
 	pool_end_stall(pool, result == LOAD_DONE);
-	*frame = result == LOAD_DONE ? first : NULL;
+	*frame = result == LOAD_DONE ? load.frames[0] : NULL;
 	return result;
 }
 

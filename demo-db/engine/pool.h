@@ -8,8 +8,8 @@
  * directory that remembers who evicted which page. Every function is thread-safe unless it says
  * otherwise. Errors are negative errno values; db_pool_refusal() has the sentence.
  *
- * Lock levels: list of open files > writes of one file > one shard. The library is never called
- * with a shard locked, and not at all when a page is found.
+ * Lock levels: list of open files > writes of one file > one shard. With a shard locked the
+ * library is only asked who the caller is; when a page is found, it is not called at all.
  */
 #ifndef DEMO_DB_POOL_H
 #define DEMO_DB_POOL_H
@@ -51,7 +51,7 @@ struct db_pool_stats {		/* since db_pool_open, except the gauges at the end */
 	uint64_t misses;	/* fetches that started a load */
 	uint64_t waits;		/* fetches that waited for a load of another thread */
 	uint64_t bypasses;	/* reads past the pool: no frame was free, or beyond the end */
-	uint64_t evictions;	/* pages thrown out to make room */
+	uint64_t evictions;	/* pages thrown out to make room; not those of the ring */
 	uint64_t ghost_hits;	/* misses of a page the ghost directory knew */
 	uint64_t read_ahead;	/* pages loaded before they were asked for */
 	uint64_t discards;	/* loads thrown away because the file changed under them */

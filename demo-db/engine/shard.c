@@ -244,13 +244,18 @@ static struct frame *victim(struct shard *shard)
 	return frame;
 }
 
+/* Takes the frame from its page. A page of the ring was never more than passing through: nobody
+ * loses it, and it is not remembered. */
 static void evict(struct shard *shard, struct frame *frame, struct frame_claim *claim)
 {
-	claim->evicted = true;
-	claim->owner = frame->owner;
 	table_remove(shard, frame);
 	list_remove(shard, frame);
-	leave_ring(shard, frame);
+	if (frame->in_ring) {
+		leave_ring(shard, frame);
+		return;
+	}
+	claim->evicted = true;
+	claim->owner = frame->owner;
 	ghost_remember(&shard->ghosts, frame->key, claim->self);
 	shard->counters.evictions++;
 }
@@ -284,8 +289,7 @@ struct frame *shard_reserve(struct shard *shard, uint64_t key, struct frame_clai
 	frame->in_ring = claim->gentle;
 	shard->ring_count += claim->gentle ? 1 : 0;
 	frame->owner = claim->self;
-	if (ghost_take(&shard->ghosts, key, &frame->evictor))
-		shard->counters.ghost_hits++;
+	claim->known = ghost_take(&shard->ghosts, key, &frame->evictor);
 	atomic_store_explicit(&frame->pins, 1, memory_order_relaxed);
 	table_insert(shard, frame);
 	return frame;

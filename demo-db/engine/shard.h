@@ -48,19 +48,21 @@ struct shard_counters {
 };
 
 struct shard {
+	/* What every hit touches, in two cache lines: one written, one only read. */
 	_Alignas(128) pthread_mutex_t lock; /* guards all below */
-	pthread_cond_t loaded;		    /* a LOADING frame became something else */
-	struct frame *frames;		    /* of the whole pool: frames[index] */
+	uint32_t clock;			    /* moves to the front */
+	uint32_t free;
+	struct shard_counters counters;
+	_Alignas(64) struct frame *frames; /* of the whole pool: frames[index] */
 	uint32_t *buckets;
 	uint32_t bucket_shift;
 	uint32_t first, count; /* its own frames */
-	uint32_t free;
-	uint32_t clock; /* moves to the front */
-	uint32_t ring_count, ring_max, ring_stamp;
+	uint32_t ring_max;
 	uint32_t midpoint_percent;
+	_Alignas(64) pthread_cond_t loaded; /* a LOADING frame became something else */
+	uint32_t ring_count, ring_stamp;
 	struct frame_queue lists[LIST_COUNT];
 	struct ghost_directory ghosts;
-	struct shard_counters counters;
 };
 
 struct shard_options {
@@ -72,6 +74,7 @@ struct frame_claim {
 	struct cancel_task self; /* in: who loads */
 	bool gentle;		 /* in: from the ring */
 	bool evicted;		 /* out: a page of `owner` had to go */
+	bool known;		 /* out: the ghost directory knew the page */
 	struct cancel_task owner;
 };
 

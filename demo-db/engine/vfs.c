@@ -43,8 +43,7 @@ static sqlite3_file *lower_of(sqlite3_file *file)
 	return (sqlite3_file *)(handle_of(file) + 1);
 }
 
-/* ---- The database file: pages through the pool
- * --------------------------------------------------- */
+/* ---- The database file: pages through the pool ----------------------------------------------- */
 
 static int read_database(sqlite3_file *file, void *out, int count, sqlite3_int64 offset)
 {

@@ -191,6 +191,8 @@ static void a_gentle_scan_stays_in_its_ring(void **state)
 		assert_int_equal(fake_visit(&f.reader, page), page);
 	db_pool_gentle(false);
 	assert_int_equal(fake_stats(f.pool).ring, 16);
+	assert_int_equal(fake_stats(f.pool).evictions, 0);
+	assert_int_equal(fake_stats(f.pool).ghosts, 0);
 	for (uint32_t i = 0; i < 40; i++)
 		assert_true(fake_resident(&f.reader, i * 10));
 	close_fixture(&f);
