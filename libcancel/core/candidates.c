@@ -55,8 +55,26 @@ static uint64_t present_hold_ns(const struct scene *s, const struct holding *hol
 	return holding->since_ns ? fixed_minus(s->window->now_ns, holding->since_ns) : 0;
 }
 
-/* Time a LOCK or a slot was held: the present hold, or all holds of the open episode where there
- * were more. Slots count several times. */
+/* The part of the present hold in which its task stood in another queue and left it again. A task
+ * that still stands there passes its blame on; what is left with it is a deadlock's. */
+static uint64_t idle_ns(const struct scene *s, const struct holding *holding)
+{
+	uint32_t slot = s->ledger->tasks[holding->task].slot;
+	const struct past_usage *usage = &past_usages(s->history, slot)[holding->position];
+	uint64_t now_ns = s->window->now_ns, still_ns = 0;
+
+	if (usage->idle_since_ns != holding->since_ns)
+		return 0;
+	for (uint32_t i = s->history->tasks[slot].first_wait; i != NONE;
+		i = s->history->waits[i].next_of_task) {
+		if (s->history->waits[i].since_ns)
+			still_ns += fixed_minus(now_ns, s->history->waits[i].since_ns);
+	}
+	return fixed_minus((uint64_t)usage->idle_us * NS_PER_US, still_ns);
+}
+
+/* Time a LOCK or a slot was used: the present hold, or all holds of the open episode where there
+ * were more, less what it stood idle meanwhile. Slots count several times. */
 static uint64_t used_ns(const struct scene *s, const struct holding *holding)
 {
 	const struct cancel_ledger_entry *e = &s->ledger->entries[holding->entry];
@@ -64,8 +82,10 @@ static uint64_t used_ns(const struct scene *s, const struct holding *holding)
 	uint64_t slots =
 		s->contested->types[e->resource] == CANCEL_QUEUE ? fixed_max(e->held, 1) : 1;
 
-	return fixed_max(fixed_scale(present_hold_ns(s, holding), slots, 1),
+	uint64_t held_ns = fixed_max(fixed_scale(present_hold_ns(s, holding), slots, 1),
 		fixed_min(e->hold_ns, fixed_scale(open_age_ns(s, t), slots, 1)));
+
+	return fixed_minus(held_ns, fixed_scale(idle_ns(s, holding), slots, 1));
 }
 
 static uint64_t used_micro(const struct scene *s, const struct holding *holding)

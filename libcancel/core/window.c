@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define NS_PER_S	   1000000000ull
+#define NS_PER_US	   1000ull
 #define OVERDUE_SLOS	   3u /* a wait this many times the SLO is a sign of its own */
 #define DECAY_STEPS_PER_S  1024u
 #define DECAY_HALVINGS_MAX 32u
@@ -141,8 +142,9 @@ static void note_evictions(
 	p->totals[e->resource].evicted += e->evicted;
 }
 
-/* A time that went back a little met a coarse stamp after a precise one: no time passed. */
-static void take_entry(struct pass *p, const struct cancel_ledger_entry *e,
+/* A time that went back a little met a coarse stamp after a precise one: no time passed. Returns
+ * how long the task stood in this queue in the window. */
+static uint64_t take_entry(struct pass *p, const struct cancel_ledger_entry *e,
 	struct past_entry *known, struct past_usage *usage)
 {
 	uint64_t use_ns = e->hold_ns;
@@ -162,6 +164,33 @@ static void take_entry(struct pass *p, const struct cancel_ledger_entry *e,
 		known->modes = e->held_modes;
 	if (delta_ns)
 		note_wait(p, e, delta_ns);
+	return p->is_memory[e->resource] ? 0 : fixed_min(delta_ns, p->w->length_ns);
+}
+
+/* What a task holds while it stands in a queue is not its use of it: once the queue moves, a worker
+ * that waited for a lock must not look as if it had sat on its slot. (Stalls count as use: they may
+ * be the task's own reads.) */
+static void note_idle(struct pass *p, const struct cancel_ledger_entry *entries, uint32_t count,
+	const uint64_t queued_ns[CANCEL_ENTRIES_MAX], uint64_t all_ns)
+{
+	struct past_usage *usage = past_usages(p->h, p->task->slot);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct cancel_ledger_entry *e = &entries[i];
+		uint64_t held_ns, idle_ns;
+
+		if (e->held == 0 || e->held_since_ns == 0 || all_ns == queued_ns[i])
+			continue;
+		held_ns = fixed_minus(
+			p->w->now_ns, fixed_max(e->held_since_ns, p->w->now_ns - p->w->length_ns));
+		idle_ns = fixed_min(all_ns - queued_ns[i], held_ns);
+		if (usage[i].idle_since_ns != e->held_since_ns) {
+			usage[i].idle_since_ns = e->held_since_ns;
+			usage[i].idle_us = 0;
+		}
+		usage[i].idle_us =
+			(uint32_t)fixed_min(usage[i].idle_us + idle_ns / NS_PER_US, UINT32_MAX);
+	}
 }
 
 static void take_entries(struct pass *p)
@@ -170,12 +199,17 @@ static void take_entries(struct pass *p)
 	const struct cancel_ledger_entry *entries = &p->ledger->entries[p->task->first_entry];
 	struct past_entry *known = past_entries(p->h, slot);
 	struct past_usage *usage = past_usages(p->h, slot);
+	uint64_t queued_ns[CANCEL_ENTRIES_MAX], all_ns = 0;
 
 	align(p->h, slot, entries, count);
 	for (uint32_t i = 0; i < count; i++) {
+		queued_ns[i] = 0;
 		if (entries[i].resource < p->w->resource_count)
-			take_entry(p, &entries[i], &known[i], &usage[i]);
+			queued_ns[i] = take_entry(p, &entries[i], &known[i], &usage[i]);
+		all_ns += queued_ns[i];
 	}
+	if (all_ns)
+		note_idle(p, entries, count, queued_ns, all_ns);
 }
 
 static void take_episode(struct pass *p, uint64_t *open_ns)

@@ -118,6 +118,41 @@ static void a_full_worker_queue_behind_a_lock_is_blamed_on_the_lock(void **state
 	scripted_free(s);
 }
 
+/* The lock's holder may not be cancelled; when it ends, the workers that waited for it have held
+ * their slots for long. That was not their doing. */
+static void a_worker_that_waited_for_a_lock_is_no_culprit_once_it_runs(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t workers = scripted_resource(s, CANCEL_QUEUE, 4);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *holder, *worker[4];
+
+	(void)state;
+	scripted_healthy(s, START);
+	holder = scripted_task(s, 0);
+	holder->t.flags |= CANCEL_RERUNNING;
+	scripted_hold(s, holder, lock, 0, CANCEL_EXCLUSIVE);
+	for (uint32_t i = 0; i < 4; i++) {
+		worker[i] = scripted_task(s, SLO);
+		scripted_hold(s, worker[i], workers, 0, 1);
+		s->now_ns += MS;
+		scripted_wait(s, worker[i], lock, 0, CANCEL_SHARED);
+	}
+	until_decided(s, workers, 0, 60);
+	scripted_end(s, holder);
+	for (uint32_t i = 0; i < 4; i++) {
+		scripted_stop_waiting(s, worker[i], lock, 0);
+		scripted_hold(s, worker[i], lock, 0, CANCEL_SHARED);
+	}
+	for (uint32_t i = 0; i < 4; i++) { /* each has 4 ms of work, less than half an SLO */
+		s->now_ns += MS;
+		arrive(s, ARRIVAL, workers, 0, 0);
+		scripted_judge(s);
+	}
+	assert_int_equal(s->decisions, 0);
+	scripted_free(s);
+}
+
 /* An M/D/4 queue at 1.5 times its capacity, in steps of 5 ms. */
 static void overload_of_cpu_alone_is_regular_and_cancels_nobody(void **state)
 {
@@ -859,6 +894,7 @@ int main(void)
 		cmocka_unit_test(victims_behind_a_waiting_backup_blame_the_update_it_waits_for),
 		cmocka_unit_test(a_chain_ends_at_the_one_who_does_not_wait),
 		cmocka_unit_test(a_full_worker_queue_behind_a_lock_is_blamed_on_the_lock),
+		cmocka_unit_test(a_worker_that_waited_for_a_lock_is_no_culprit_once_it_runs),
 		cmocka_unit_test(overload_of_cpu_alone_is_regular_and_cancels_nobody),
 		cmocka_unit_test(a_healthy_burst_is_nothing),
 		cmocka_unit_test(an_ignored_cancel_escalates_once_and_is_then_left_alone),
