@@ -144,7 +144,7 @@ static void a_worker_that_waited_for_a_lock_is_no_culprit_once_it_runs(void **st
 		scripted_stop_waiting(s, worker[i], lock, 0);
 		scripted_hold(s, worker[i], lock, 0, CANCEL_SHARED);
 	}
-	for (uint32_t i = 0; i < 4; i++) { /* each has 4 ms of work, less than half an SLO */
+	for (uint32_t i = 0; i < 3; i++) { /* 1 ms of work before, 3 ms after: short for the SLO */
 		s->now_ns += MS;
 		arrive(s, ARRIVAL, workers, 0, 0);
 		scripted_judge(s);
