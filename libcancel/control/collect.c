@@ -2,10 +2,7 @@
 /*
  * collect.c - owns the ledger. Reads what tracked threads write, judges nothing.
  *
- * The totals of ended tasks are read before the slots. A task that ends in between is then in
- * neither for this one ledger: the resource's total would dip, and the next window would count that
- * task's whole life. So no total of ended plus live ever falls: what is missing is carried in the
- * ended part until it is there. (The other order would count such a task twice.)
+ * Each task is in a ledger once, live or among the ended: totals.c says how.
  */
 #include "libcancel/control/collect.h"
 
@@ -64,17 +61,6 @@ void collector_free(struct collector *c)
 	c->entries = NULL;
 }
 
-static void add_live(struct ended_use *sum, const struct cancel_ledger_task *t,
-	const struct cancel_ledger_entry *entries)
-{
-	for (uint32_t i = 0; i < t->entry_count; i++) {
-		struct ended_use *to = &sum[entries[i].resource];
-		to->wait_ns += t->slo_ns ? entries[i].wait_ns : 0;
-		to->hold_ns += entries[i].hold_ns;
-		to->evicted += entries[i].evicted;
-	}
-}
-
 static void prefetch(uint32_t index)
 {
 	const char *at = (const char *)slot_at(index);
@@ -103,12 +89,12 @@ static void read_slots(struct collector *c)
 			slot_read(slot_at(i), l->now_ns, l->resource_count, t, entries, folded);
 		if (answer == READ_TORN)
 			count(CANCEL_COUNT_torn_reads);
+		totals_passed(i + 1);
 		if (answer != READ_LIVE)
 			continue;
 		t->first_entry = l->entry_count;
 		l->entry_count += t->entry_count;
 		l->task_count++;
-		add_live(c->sum, t, entries);
 	}
 	for (uint32_t r = 0; r < l->resource_count; r++) {
 		c->totals.use[r].wait_ns += folded[r].wait_ns;
@@ -119,23 +105,11 @@ static void read_slots(struct collector *c)
 	}
 }
 
-/* What `ended` lacks for the sum with the live part not to fall. */
-static void carry(uint64_t *ended, uint64_t live, uint64_t *high)
-{
-	if (*ended + live < *high)
-		*ended = *high - live;
-	else
-		*high = *ended + live;
-}
-
 static void fill_resource(struct collector *c, uint32_t index)
 {
 	const struct resource *from = resource_at(index);
 	struct cancel_ledger_resource *r = &c->resources[index];
-	struct ended_use *ended = &c->totals.use[index];
-	carry(&ended->wait_ns, c->sum[index].wait_ns, &c->high[index].wait_ns);
-	carry(&ended->hold_ns, c->sum[index].hold_ns, &c->high[index].hold_ns);
-	carry(&ended->evicted, c->sum[index].evicted, &c->high[index].evicted);
+	const struct ended_use *ended = &c->totals.use[index];
 	*r = (struct cancel_ledger_resource){
 		.type = (enum cancel_resource_type)resource_type(from->id),
 		.capacity = from->capacity,
@@ -156,12 +130,12 @@ void collect(struct collector *c, uint64_t now_ns)
 	l->event_count = events_take(c->events);
 	l->resource_count = resource_count();
 	l->dropped_events = load_relaxed(&counters[CANCEL_COUNT_events_dropped]);
-	totals_read(&c->totals, l->resource_count, c->latency);
+	totals_begin(&c->totals, l->resource_count);
+	read_slots(c);
+	totals_end(&c->totals, l->resource_count, c->latency);
 	l->completed = c->totals.completed;
 	l->late = c->totals.late;
 	l->ended_active_ns = c->totals.ended_active_ns;
-	memset(c->sum, 0, sizeof(c->sum));
-	read_slots(c);
 	for (uint32_t r = 0; r < l->resource_count; r++)
 		fill_resource(c, r);
 }

@@ -19,8 +19,6 @@ struct collector {
 	struct cancel_event events[EVENTS_MAX];
 	uint64_t latency[CANCEL_HISTOGRAM_MAX];
 	struct totals totals;
-	struct ended_use sum[CANCEL_RESOURCES_MAX];  /* ended and live, of this ledger … */
-	struct ended_use high[CANCEL_RESOURCES_MAX]; /* … and the largest so far */
 };
 
 /* 0 or CANCEL_ENOMEM. The memory is mapped, and touched only as tasks need it. */

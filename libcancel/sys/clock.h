@@ -19,7 +19,7 @@ struct clock_page {
 	uint64_t ns_per_tick_q32; /* 0: no usable counter, CLOCK_MONOTONIC is read */
 	_Atomic bool ready;
 };
-extern struct clock_page clock_page;
+extern internal struct clock_page clock_page;
 
 /* Calibrates once; later calls return at once. Sleeps about 20 ms the first time. */
 void clock_init(void);

@@ -17,8 +17,7 @@
 #define store_relaxed(p, v)    atomic_store_explicit((p), (v), memory_order_relaxed)
 #define store_release(p, v)    atomic_store_explicit((p), (v), memory_order_release)
 #define add_relaxed(p, v)      atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
-#define or_relaxed(p, v)       atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
-#define exchange_relaxed(p, v) atomic_exchange_explicit((p), (v), memory_order_relaxed)
+#define or_release(p, v)       atomic_fetch_or_explicit((p), (v), memory_order_release)
 #define exchange_acquire(p, v) atomic_exchange_explicit((p), (v), memory_order_acquire)
 
 /* A plain load and store, for fields only one thread writes: no read-modify-write. */
@@ -34,6 +33,12 @@
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Out of the way of the hot path: it then saves no registers for what hardly ever happens. */
+#define seldom __attribute__((cold, noinline))
+
+/* Not exported: reached without the global offset table. */
+#define internal __attribute__((visibility("hidden")))
 
 #define CACHE_LINE_BYTES 64
 

@@ -33,7 +33,7 @@ enum hot_counter {
 
 struct slot;
 
-extern _Atomic uint64_t counters[CANCEL_COUNTER_COUNT];
+extern internal _Atomic uint64_t counters[CANCEL_COUNTER_COUNT];
 
 static inline void count(enum cancel_counter counter)
 {
@@ -41,7 +41,7 @@ static inline void count(enum cancel_counter counter)
 }
 
 /* Owner only: one relaxed store. */
-void count_hot(struct slot *s, enum hot_counter counter);
+seldom void count_hot(struct slot *s, enum hot_counter counter);
 /* Moves the slot's counts into the global ones; cancel_free. */
 void count_fold(struct slot *s);
 /* Global counts plus those still in live slots. */
@@ -49,6 +49,6 @@ void count_read(uint64_t totals[CANCEL_COUNTER_COUNT]);
 void count_reset(void);
 
 /* A call without a current task, or while the library is off. */
-void count_untracked(void);
+seldom void count_untracked(void);
 
 #endif

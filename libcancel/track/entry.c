@@ -19,6 +19,17 @@ struct folded *entry_folded(struct slot *s, uint32_t resource)
 	return &s->side->folded[resource];
 }
 
+uint32_t entry_search(struct slot *s, uint64_t key)
+{
+	uint32_t n = load_relaxed(&s->entry_count);
+	for (uint32_t i = 0; i < n; i++)
+		if (load_relaxed(&s->keys[i]) == key) {
+			s->last = (uint8_t)i;
+			return i;
+		}
+	return ENTRY_NONE;
+}
+
 static void entry_clear(struct entry *e)
 {
 	store_release(&e->held, 0);

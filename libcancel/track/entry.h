@@ -25,19 +25,14 @@ static inline uint32_t key_instance(uint64_t key)
 	return (uint32_t)(key >> 8);
 }
 
-/* Owner. The index of the entry with this key, ENTRY_NONE if there is none. */
+/* Owner. The index of the entry with this key, ENTRY_NONE if there is none. Tasks mostly use what
+ * they used last; the rest of the search is a call. */
+uint32_t entry_search(struct slot *s, uint64_t key);
+
 static inline uint32_t entry_find(struct slot *s, uint64_t key)
 {
 	uint32_t last = s->last;
-	if (likely(load_relaxed(&s->keys[last]) == key && last < load_relaxed(&s->entry_count)))
-		return last;
-	uint32_t n = load_relaxed(&s->entry_count);
-	for (uint32_t i = 0; i < n; i++)
-		if (load_relaxed(&s->keys[i]) == key) {
-			s->last = (uint8_t)i;
-			return i;
-		}
-	return ENTRY_NONE;
+	return likely(load_relaxed(&s->keys[last]) == key) ? last : entry_search(s, key);
 }
 
 /* Owner. A new entry for this key: an unused one, or an idle one whose totals are folded into its

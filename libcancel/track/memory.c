@@ -39,12 +39,12 @@ uint64_t memory_charged_ns(const struct slot *s, uint64_t generation, uint32_t r
 	return (charge & ~CHARGE_NS_MAX) == charge_tag(generation) ? charge & CHARGE_NS_MAX : 0;
 }
 
-static void charge(uint64_t evictor, uint32_t resource, uint64_t ns)
+static void charge(struct slot *from, uint64_t evictor, uint32_t resource, uint64_t ns)
 {
 	struct slot *to = slot_at(id_index(evictor));
 	if (!to || !word_is(load_acquire(&to->word), evictor)) {
 		struct ended_use use = { .orphan_stall_ns = ns };
-		totals_use(resource, &use);
+		totals_use(totals_bank(from->index), resource, &use);
 		return;
 	}
 	uint64_t tag = charge_tag(id_generation(evictor));
@@ -58,7 +58,7 @@ void memory_flush(struct slot *s)
 {
 	struct slot_cold *cold = s->cold;
 	if (cold->pending_resource && cold->pending_ended)
-		charge(cold->pending_evictor, cold->pending_resource - 1, cold->pending_ns);
+		charge(s, cold->pending_evictor, cold->pending_resource - 1, cold->pending_ns);
 	cold->pending_resource = 0;
 }
 

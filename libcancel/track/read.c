@@ -3,10 +3,10 @@
  * read.c - reads slots that others are writing.
  *
  * Three things can happen while a slot is read. The task may end and another begin: the word is
- * loaded before and after, and a different generation means there was no task to read. Entries may
- * change their meaning or an episode close: `layout` is loaded before and after, and odd or
- * different means read again. Amounts may change: each word is consistent alone (span.h), so the
- * copy is some instant's truth to within the instructions of one call.
+ * loaded before and after, and a task that has begun to end was not there (totals.c has it).
+ * Entries may change their meaning or an episode close: `layout` is loaded before and after, and
+ * odd or different means read again. Amounts may change: each word is consistent alone (span.h), so
+ * the copy is some instant's truth to within the instructions of one call.
  *
  * Every load between is an acquire, and every store that changes the meaning of a word is a
  * release behind an odd `layout` (entry.c, task.c); so a reader that saw any of them sees the odd
@@ -35,45 +35,63 @@ static enum cancel_task_state public_state(enum slot_state state)
 	}
 }
 
-/* Nesting counts, `width` bits a mode, as a mask of modes and a sum. */
-static void read_lock(uint64_t held, uint32_t width, struct cancel_ledger_entry *e)
+/* Nesting counts, one field a mode, as a mask of modes and a sum. */
+static inline void read_lock(uint64_t held, uint32_t width_log2, struct cancel_ledger_entry *e)
 {
+	uint32_t width = 1u << width_log2;
 	uint64_t field = ((uint64_t)1 << width) - 1;
-	e->held = 0;
-	for (uint32_t mode = 0; held; mode++, held >>= width) {
-		if (held & field)
-			e->held_modes |= (uint8_t)(1u << mode);
-		e->held += held & field;
+	uint64_t nesting = held & field;
+	uint32_t modes = nesting != 0;
+	for (uint32_t bit = 2; (held >>= width) != 0; bit <<= 1) {
+		nesting += held & field;
+		modes |= held & field ? bit : 0;
 	}
+	e->held_modes = (uint8_t)modes;
+	e->held = nesting;
 }
 
-static void read_entry(const struct slot *s, uint32_t i, uint64_t generation, uint64_t now_ns,
+/* The part of an entry that most do not have. */
+static inline void read_wait(const struct entry *from, uint64_t wait, uint64_t now_ns, bool lock,
 	struct cancel_ledger_entry *e)
 {
+	e->wait_ns = span_total_ns(wait, now_ns);
+	if (!span_count(wait))
+		return;
+	e->waiting_since_ns = load_acquire(&from->waiting_since_ns);
+	if (lock)
+		e->wanted_mode = (uint8_t)(load_acquire(&from->aux) & AUX_WANTED);
+}
+
+/* Assigned field by field: this runs for every entry of every task in every window. */
+static inline void read_entry(const struct slot *s, uint32_t i, uint64_t key, uint64_t generation,
+	uint64_t now_ns, struct cancel_ledger_entry *e)
+{
 	const struct entry *from = &s->entries[i];
-	uint64_t key = load_acquire(&s->keys[i]);
+	struct cancel_resource id = resource_at(key_resource(key))->id;
 	uint64_t held = load_acquire(&from->held);
 	uint64_t hold = load_acquire(&from->hold);
+	uint64_t since_ns = load_acquire(&from->since_ns);
 	uint64_t wait = load_acquire(&from->wait);
-	uint64_t aux = load_acquire(&from->aux);
-	const struct resource *r = resource_at(key_resource(key));
-	uint32_t type = resource_type(r->id);
 
-	*e = (struct cancel_ledger_entry){
-		.resource = (uint8_t)key_resource(key),
-		.instance = key_instance(key),
-		.held = held,
-		.held_since_ns = span_count(hold) ? load_acquire(&from->since_ns) : 0,
-		.hold_ns = span_total_ns(hold, now_ns),
-		.waiting_since_ns = span_count(wait) ? load_acquire(&from->waiting_since_ns) : 0,
-		.wait_ns = span_total_ns(wait, now_ns),
-	};
-	if (type == CANCEL_LOCK) {
-		read_lock(held, resource_mode_width(r->id), e);
-		e->wanted_mode = span_count(wait) ? (uint8_t)(aux & AUX_WANTED) : 0;
-	} else if (type == CANCEL_MEMORY && aux) {
-		e->evicted = aux;
-		e->stall_caused_ns = memory_charged_ns(s, generation, e->resource);
+	e->resource = (uint8_t)key_resource(key);
+	e->held_modes = 0;
+	e->wanted_mode = 0;
+	e->instance = key_instance(key);
+	e->held = held;
+	e->held_since_ns = span_count(hold) ? since_ns : 0;
+	e->hold_ns = span_total_ns(hold, now_ns);
+	e->waiting_since_ns = 0;
+	e->wait_ns = 0;
+	e->evicted = 0;
+	e->stall_caused_ns = 0;
+	if (wait)
+		read_wait(from, wait, now_ns, resource_type(id) == CANCEL_LOCK, e);
+	if (resource_type(id) == CANCEL_LOCK) {
+		read_lock(held, resource_width_log2(id), e);
+	} else if (resource_type(id) == CANCEL_MEMORY) {
+		e->evicted = load_acquire(&from->aux);
+		if (e->evicted)
+			e->stall_caused_ns = memory_charged_ns(s, generation, e->resource);
 	}
 }
 
@@ -133,9 +151,11 @@ static uint8_t read_entries(const struct slot *s, uint64_t generation, uint64_t 
 {
 	uint8_t used = 0;
 	uint32_t n = load_acquire(&s->entry_count);
-	for (uint32_t i = 0; i < n && i < CANCEL_ENTRIES_MAX; i++)
-		if (key_resource(load_acquire(&s->keys[i])) < resource_limit)
-			read_entry(s, i, generation, now_ns, &entries[used++]);
+	for (uint32_t i = 0; i < n && i < CANCEL_ENTRIES_MAX; i++) {
+		uint64_t key = load_acquire(&s->keys[i]);
+		if (likely(key_resource(key) < resource_limit))
+			read_entry(s, i, key, generation, now_ns, &entries[used++]);
+	}
 	return used;
 }
 
@@ -156,7 +176,8 @@ enum read_answer slot_read(struct slot *s, uint64_t now_ns, uint32_t resource_li
 		read_folded(s, mask, now_ns, use);
 		bool same = load_acquire(&s->layout) == layout && !(layout & 1);
 		uint64_t again = load_acquire(&s->word);
-		if (word_generation(again) != word_generation(word))
+		if (word_generation(again) != word_generation(word) ||
+			word_state(again) <= SLOT_ENDING)
 			return READ_NONE;
 		if (same) {
 			add_folded(mask, task->slo_ns != 0, use, folded);

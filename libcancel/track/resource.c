@@ -12,7 +12,7 @@
 #include "libcancel/track/run.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf; writers only */
-static struct resource table[CANCEL_RESOURCES_MAX];
+struct resource resource_table[CANCEL_RESOURCES_MAX];
 static _Atomic uint32_t table_count; /* released after the entry it covers is written */
 
 static const uint8_t shared_exclusive[CANCEL_LOCK_MODES_MAX] = { 2, 3 };
@@ -20,11 +20,6 @@ static const uint8_t shared_exclusive[CANCEL_LOCK_MODES_MAX] = { 2, 3 };
 uint32_t resource_count(void)
 {
 	return load_acquire(&table_count);
-}
-
-const struct resource *resource_at(uint32_t index)
-{
-	return &table[index];
 }
 
 static uint32_t modes_of(const uint8_t *conflicts)
@@ -56,9 +51,9 @@ static struct cancel_resource find(const char *name, enum cancel_resource_type t
 	struct cancel_resource none = { 0 };
 	uint32_t n = load_relaxed(&table_count);
 	for (uint32_t i = 0; i < n; i++)
-		if (resource_type(table[i].id) == type &&
-			strncmp(table[i].name, name, CANCEL_NAME_MAX - 1) == 0)
-			return table[i].id;
+		if (resource_type(resource_table[i].id) == type &&
+			strncmp(resource_table[i].name, name, CANCEL_NAME_MAX - 1) == 0)
+			return resource_table[i].id;
 	return none;
 }
 
@@ -71,8 +66,8 @@ static struct cancel_resource append(const char *name, enum cancel_resource_type
 		count(CANCEL_COUNT_resources_refused);
 		return none;
 	}
-	struct resource *r = &table[index];
-	uint32_t modes = type == CANCEL_LOCK ? modes_of(conflicts) : 0;
+	struct resource *r = &resource_table[index];
+	uint32_t modes = type == CANCEL_LOCK ? modes_of(conflicts) : 1;
 	*r = (struct resource){ .capacity = capacity, .id = { make_id(index, type, modes) } };
 	snprintf(r->name, sizeof(r->name), "%s", name);
 	if (type == CANCEL_LOCK)
@@ -136,5 +131,5 @@ void cancel_resource_name(int index, char name[CANCEL_NAME_MAX])
 {
 	uint32_t n = resource_count();
 	snprintf(name, CANCEL_NAME_MAX, "%s",
-		index >= 0 && (uint32_t)index < n ? table[index].name : "");
+		index >= 0 && (uint32_t)index < n ? resource_table[index].name : "");
 }

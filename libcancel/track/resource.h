@@ -3,12 +3,14 @@
  * resource.h - the table of resources, and what a resource's id says about it.
  *
  * The id carries all a hot call needs: bits 0-7 index + 1, 8-9 type, 10-12 log2 of the width of a
- * lock mode's nesting count, 13-16 number of lock modes.
+ * lock mode's nesting count, 13-16 number of lock modes (1 where there are none).
  */
 #ifndef CANCEL_TRACK_RESOURCE_H
 #define CANCEL_TRACK_RESOURCE_H
 
 #include <cancel/observe.h>
+
+#include "libcancel/sys/order.h"
 
 static inline uint32_t resource_index(struct cancel_resource r)
 {
@@ -20,9 +22,9 @@ static inline uint32_t resource_type(struct cancel_resource r)
 	return r.id >> 8 & 3;
 }
 
-static inline uint32_t resource_mode_width(struct cancel_resource r)
+static inline uint32_t resource_width_log2(struct cancel_resource r)
 {
-	return 1u << (r.id >> 10 & 7);
+	return r.id >> 10 & 7;
 }
 
 static inline uint32_t resource_modes(struct cancel_resource r)
@@ -42,9 +44,16 @@ struct resource { /* written before the count that covers it is released; then c
 	uint8_t conflicts[CANCEL_LOCK_MODES_MAX];
 };
 
+extern internal struct resource resource_table[CANCEL_RESOURCES_MAX];
+
 uint32_t resource_count(void);
-/* index < resource_count() */
-const struct resource *resource_at(uint32_t index);
+
+/* index < resource_count(), as of any earlier call. */
+static inline const struct resource *resource_at(uint32_t index)
+{
+	return &resource_table[index];
+}
+
 /* Start only, with no task alive. */
 void resources_forget(void);
 

@@ -30,10 +30,10 @@ struct run {
 	struct run_class classes[CANCEL_CLASSES_MAX];
 	const char *_Atomic fault; /* what turned it off; the controller logs it */
 };
-extern struct run run;
+extern internal struct run run;
 
 /* This is one of the library's own threads: it runs an action or a listener. */
-extern _Thread_local bool own_thread __attribute__((tls_model("initial-exec")));
+extern internal _Thread_local bool own_thread __attribute__((tls_model("initial-exec")));
 
 static inline bool run_is_on(void)
 {

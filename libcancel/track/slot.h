@@ -134,10 +134,11 @@ struct slot_chunk {
 };
 
 /* The slot bound to this thread. Initial-exec: one load, no call, from a shared object too. */
-extern _Thread_local struct slot *current_slot __attribute__((tls_model("initial-exec")));
+extern internal _Thread_local struct slot *current_slot __attribute__((tls_model("initial-exec")));
 
-extern struct slot_chunk *_Atomic slot_chunks[SLOT_CHUNKS_MAX]; /* published once, release */
-extern _Atomic uint32_t slot_high; /* slots ever used: readers look at [0, slot_high) */
+extern internal struct slot_chunk
+	*_Atomic slot_chunks[SLOT_CHUNKS_MAX]; /* published once, release */
+extern internal _Atomic uint32_t slot_high;    /* slots ever used: readers look at [0, slot_high) */
 
 /* Maps chunks until `count` slots can be used. Start only. 0 or CANCEL_ENOMEM. */
 int slots_reserve(uint32_t count);

@@ -9,8 +9,9 @@
  *
  *	total at time t = v + n * t   (modulo 2^56, as a signed number)
  *
- * Changing n at time t to m keeps the total continuous with v += (n - m) * t. One relaxed store
- * publishes the change; whoever loads the word has a consistent state. 2^55 ns of slot time are
+ * Changing n at time t to m keeps the total continuous with v += (n - m) * t: the whole word grows
+ *by (m - n) * (1 - 256 t). One relaxed store publishes the change; whoever loads the word has a
+ * consistent state. 2^55 ns of slot time are
  * 416 days of one slot. A total can be a little negative when a coarse stamp meets a precise one,
  * or when the reader's clock was read before the change; it reads as 0.
  */
@@ -27,10 +28,15 @@ static inline uint32_t span_count(uint64_t span)
 	return (uint32_t)(span & SPAN_COUNT_MAX);
 }
 
+/* `more` added to the count, which stays within 0 and SPAN_COUNT_MAX. */
+static inline uint64_t span_step(uint64_t span, int32_t more, uint64_t now_ns)
+{
+	return span + (uint64_t)(int64_t)more * (1 - (now_ns << SPAN_COUNT_BITS));
+}
+
 static inline uint64_t span_change(uint64_t span, uint32_t count, uint64_t now_ns)
 {
-	uint64_t moved = ((uint64_t)span_count(span) - count) * now_ns;
-	return ((span & ~(uint64_t)SPAN_COUNT_MAX) + (moved << SPAN_COUNT_BITS)) | count;
+	return span_step(span, (int32_t)count - (int32_t)span_count(span), now_ns);
 }
 
 /* Adds a total that ended elsewhere. */

@@ -76,7 +76,7 @@ static void episode_close(struct slot *s, uint64_t now_ns)
 	store_release(&s->active_ns, load_relaxed(&s->active_ns) + latency_ns);
 	store_release(&s->episode_start_ns, 0);
 	if (slo_ns)
-		totals_episode(latency_ns, slo_ns);
+		totals_episode(totals_bank(s->index), latency_ns, slo_ns);
 	else if (unlikely(load_relaxed(&run.learning)) &&
 		 !(load_relaxed(&s->flags) & CANCEL_BACKGROUND))
 		totals_learn(load_relaxed(&s->class_index), latency_ns);

@@ -18,17 +18,31 @@ struct totals { /* a sum over all shards */
 	uint64_t completed, late, ended_active_ns;
 };
 
-/* An SLO-bearing episode closed. Warm: atomic adds on this thread's shard. */
-void totals_episode(uint64_t latency_ns, uint64_t slo_ns);
+/* ---- Tasks that end; warm: atomic additions on this thread's shard ----------------------- */
+
+/* Where the task in slot `index` leaves what it had; valid during one call of the host. */
+struct bank *totals_bank(uint32_t index);
+/* An SLO-bearing episode closed. */
+void totals_episode(struct bank *b, uint64_t latency_ns, uint64_t slo_ns);
+void totals_use(struct bank *b, uint32_t resource, const struct ended_use *use);
 /* An episode of a class that is still learning its SLO. */
 void totals_learn(uint32_t class_index, uint64_t latency_ns);
-void totals_use(uint32_t resource, const struct ended_use *use);
 
-/* Any thread: sums into `sum`. */
+/* ---- The collector ------------------------------------------------------------------------- */
+
+/* Begins a ledger: from here on, what a task leaves counts in this ledger as long as its slot has
+ * not been read yet, and in the next one afterwards. Starts the sum. */
+void totals_begin(struct totals *sum, uint32_t resource_count);
+/* The slots below `index` have been read. */
+void totals_passed(uint32_t index);
+/* Ends the ledger and the sum; brings `latency` (cumulative) up to date, touching only the buckets
+ * that changed since the last call. */
+void totals_end(struct totals *sum, uint32_t resource_count, uint64_t *latency);
+
+/* ---- Others -------------------------------------------------------------------------------- */
+
+/* Any thread. */
 void totals_sum(struct totals *sum, uint32_t resource_count);
-/* Controller only. Sums into `sum`; brings `latency` (cumulative) up to date, touching only the
- * buckets that changed since the last call. */
-void totals_read(struct totals *sum, uint32_t resource_count, uint64_t *latency);
 /* The learned latencies of a class; CANCEL_HISTOGRAM_MAX counts. */
 void totals_read_learned(uint32_t class_index, uint64_t *counts);
 void totals_reset(void);

@@ -15,42 +15,50 @@
 
 /* ---- Amounts ------------------------------------------------------------------------------- */
 
-static inline uint64_t mode_field(struct cancel_resource r, uint64_t mode)
+static inline uint32_t mode_shift(struct cancel_resource r, uint64_t mode)
 {
-	return (uint64_t)1 << ((mode - 1) * resource_mode_width(r));
+	return ((uint32_t)mode - 1) << resource_width_log2(r);
 }
 
 static inline uint64_t mode_max(struct cancel_resource r)
 {
-	return ((uint64_t)1 << resource_mode_width(r)) - 1;
+	return ((uint64_t)1 << (1u << resource_width_log2(r))) - 1;
 }
 
 static inline uint64_t mode_count(struct cancel_resource r, uint64_t held, uint64_t mode)
 {
-	return held >> ((mode - 1) * resource_mode_width(r)) & mode_max(r);
-}
-
-/* What a span counts: slots of a QUEUE, 0 or 1 of everything else. */
-static inline uint32_t hold_count(struct cancel_resource r, uint64_t held)
-{
-	if (resource_type(r) == CANCEL_QUEUE)
-		return held < SPAN_COUNT_MAX ? (uint32_t)held : SPAN_COUNT_MAX;
-	return held != 0;
+	return held >> mode_shift(r, mode) & mode_max(r);
 }
 
 /* A resource of ours and, for a LOCK, a mode it has. */
-static inline bool usable(struct slot *s, struct cancel_resource r, uint64_t amount)
+static inline bool usable(struct cancel_resource r, uint64_t amount)
 {
-	if (unlikely(!resource_valid(r))) {
-		if (r.id)
-			count_hot(s, HOT_bad_resource);
-		return false;
-	}
-	if (resource_type(r) == CANCEL_LOCK && unlikely(amount - 1 >= resource_modes(r))) {
-		count_hot(s, HOT_wrong_mode);
-		return false;
-	}
-	return true;
+	if (resource_type(r) == CANCEL_LOCK)
+		return amount - 1 < resource_modes(r) && resource_valid(r);
+	return resource_valid(r);
+}
+
+/* No current task, or an id or a mode that does not exist. */
+static seldom void not_usable(struct cancel_resource r)
+{
+	struct slot *s = current_slot;
+	if (!s)
+		count_untracked();
+	else if (r.id)
+		count_hot(s, resource_valid(r) ? HOT_wrong_mode : HOT_bad_resource);
+}
+
+/* What a hold's span counts: slots of a QUEUE, held or not of everything else. Here: a QUEUE of
+ * which this task has more than one. */
+static seldom void slots_change(struct entry *e, uint64_t held, uint64_t now_ns)
+{
+	uint32_t counted = held < SPAN_COUNT_MAX ? (uint32_t)held : SPAN_COUNT_MAX;
+	store_relaxed(&e->hold, span_change(load_relaxed(&e->hold), counted, now_ns));
+}
+
+static inline bool several_slots(struct cancel_resource r, uint64_t before, uint64_t after)
+{
+	return resource_type(r) == CANCEL_QUEUE && (before | after) > 1;
 }
 
 /* ---- Beyond sixteen entries: totals only ------------------------------------------------- */
@@ -60,7 +68,7 @@ static void folded_slow(struct slot *s, struct cancel_resource r)
 	struct folded *f = entry_folded(s, resource_index(r));
 	uint64_t wait = load_relaxed(&f->wait);
 	if (span_count(wait) < SPAN_COUNT_MAX)
-		store_relaxed(&f->wait, span_change(wait, span_count(wait) + 1, clock_stamp_ns()));
+		store_relaxed(&f->wait, span_step(wait, 1, clock_stamp_ns()));
 	bump_relaxed(&f->waits, 1);
 	count_hot(s, HOT_entries_dropped);
 }
@@ -71,7 +79,7 @@ static bool folded_end_wait(struct slot *s, struct cancel_resource r)
 	uint64_t wait = load_relaxed(&f->wait);
 	if (!span_count(wait))
 		return false;
-	store_relaxed(&f->wait, span_change(wait, span_count(wait) - 1, clock_stamp_ns()));
+	store_relaxed(&f->wait, span_step(wait, -1, clock_stamp_ns()));
 	return true;
 }
 
@@ -81,7 +89,7 @@ static void folded_get(struct slot *s, struct cancel_resource r)
 	uint64_t hold = load_relaxed(&f->hold);
 	folded_end_wait(s, r);
 	if (span_count(hold) < SPAN_COUNT_MAX)
-		store_relaxed(&f->hold, span_change(hold, span_count(hold) + 1, clock_stamp_ns()));
+		store_relaxed(&f->hold, span_step(hold, 1, clock_stamp_ns()));
 	bump_relaxed(&f->acquires, 1);
 	count_hot(s, HOT_entries_dropped);
 }
@@ -92,29 +100,37 @@ static bool folded_release(struct slot *s, struct cancel_resource r)
 	uint64_t hold = load_relaxed(&f->hold);
 	if (!span_count(hold))
 		return false;
-	store_relaxed(&f->hold, span_change(hold, span_count(hold) - 1, clock_stamp_ns()));
+	store_relaxed(&f->hold, span_step(hold, -1, clock_stamp_ns()));
 	return true;
 }
 
-/* ---- The calls ----------------------------------------------------------------------------- */
+/* ---- Waiting ------------------------------------------------------------------------------- */
 
-static void end_wait(struct slot *s, struct cancel_resource r, struct entry *e, uint64_t now_ns)
+static seldom void end_wait(
+	struct slot *s, struct cancel_resource r, struct entry *e, uint64_t now_ns)
 {
 	uint64_t since_ns = load_relaxed(&e->waiting_since_ns);
-	store_relaxed(&e->wait, span_change(load_relaxed(&e->wait), 0, now_ns));
+	store_relaxed(&e->wait, span_step(load_relaxed(&e->wait), -1, now_ns));
 	if (resource_type(r) == CANCEL_MEMORY)
 		memory_stall_ended(s, r, now_ns > since_ns ? now_ns - since_ns : 0);
+}
+
+/* LOCK: the mode it wants; a task that waits already may have changed its mind. */
+static void want(struct entry *e, struct cancel_resource r, uint64_t amount, bool waits)
+{
+	uint64_t aux = load_relaxed(&e->aux) & ~(uint64_t)AUX_WANTED;
+	uint64_t mode = resource_type(r) == CANCEL_LOCK ? amount : 0;
+	if (resource_type(r) != CANCEL_MEMORY)
+		store_relaxed(&e->aux, (aux | mode) + (waits ? 0 : AUX_WAIT));
 }
 
 void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	struct slot *s = current_slot;
-	if (unlikely(!s)) {
-		count_untracked();
+	if (unlikely(!s || !usable(r, amount))) {
+		not_usable(r);
 		return;
 	}
-	if (unlikely(!usable(s, r, amount)))
-		return;
 	uint64_t key = entry_key(r, instance);
 	uint32_t i = entry_find(s, key);
 	if (unlikely(i == ENTRY_NONE) && (i = entry_take(s, key)) == ENTRY_NONE) {
@@ -122,28 +138,65 @@ void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
 		return;
 	}
 	struct entry *e = &s->entries[i];
-	uint64_t now_ns = clock_stamp_ns();
 	uint64_t wait = load_relaxed(&e->wait);
-	if (resource_type(r) != CANCEL_MEMORY) {
-		uint64_t aux = load_relaxed(&e->aux) & ~(uint64_t)AUX_WANTED;
-		uint64_t mode = resource_type(r) == CANCEL_LOCK ? amount : 0;
-		store_relaxed(&e->aux, (aux | mode) + (span_count(wait) ? 0 : AUX_WAIT));
-	}
-	if (span_count(wait)) /* waits already: perhaps for another mode now */
+	want(e, r, amount, span_count(wait));
+	if (span_count(wait))
 		return;
+	uint64_t now_ns = clock_stamp_ns();
 	store_relaxed(&e->waiting_since_ns, now_ns);
-	store_relaxed(&e->wait, span_change(wait, 1, now_ns));
+	store_relaxed(&e->wait, span_step(wait, 1, now_ns));
 }
 
-void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
+void cancel_give_up(struct cancel_resource r, uint32_t instance)
 {
 	struct slot *s = current_slot;
-	if (unlikely(!s)) {
-		count_untracked();
+	if (unlikely(!s || !resource_valid(r))) {
+		not_usable(r);
 		return;
 	}
-	if (unlikely(!usable(s, r, amount)))
+	uint32_t i = entry_find(s, entry_key(r, instance));
+	if (likely(i != ENTRY_NONE && span_count(load_relaxed(&s->entries[i].wait))))
+		end_wait(s, r, &s->entries[i], clock_stamp_ns());
+	else if (!folded_end_wait(s, r))
+		count_hot(s, HOT_give_up_without_wait);
+}
+
+/* ---- Holding ------------------------------------------------------------------------------- */
+
+/* Amounts as they will be; a LOCK's are in its mode's field. */
+static inline uint64_t in_field(struct cancel_resource r, uint64_t amount)
+{
+	return resource_type(r) == CANCEL_LOCK ? (uint64_t)1 << mode_shift(r, amount) : amount;
+}
+
+static seldom uint64_t saturated(struct slot *s, uint64_t held)
+{
+	count_hot(s, HOT_nesting_saturated);
+	return held;
+}
+
+static void hold_changed(
+	struct entry *e, struct cancel_resource r, uint64_t before, uint64_t held, uint64_t now_ns)
+{
+	if (!before)
+		store_relaxed(&e->since_ns, now_ns);
+	if (several_slots(r, before, held))
+		slots_change(e, held, now_ns);
+	else if (!before && held)
+		store_relaxed(&e->hold, span_step(load_relaxed(&e->hold), 1, now_ns));
+	else if (before && !held)
+		store_relaxed(&e->hold, span_step(load_relaxed(&e->hold), -1, now_ns));
+}
+
+/* Any get: a new entry, the end of a wait, nesting, several slots, a precise stamp. */
+static __attribute__((noinline)) void get_any(
+	struct cancel_resource r, uint32_t instance, uint64_t amount)
+{
+	struct slot *s = current_slot;
+	if (unlikely(!s || !usable(r, amount))) {
+		not_usable(r);
 		return;
+	}
 	uint64_t key = entry_key(r, instance);
 	uint32_t i = entry_find(s, key);
 	if (unlikely(i == ENTRY_NONE) && (i = entry_take(s, key)) == ENTRY_NONE) {
@@ -152,26 +205,49 @@ void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
 	}
 	struct entry *e = &s->entries[i];
 	uint64_t now_ns = clock_stamp_ns();
-	uint64_t held = load_relaxed(&e->held);
-	if (unlikely(span_count(load_relaxed(&e->wait))))
+	uint64_t before = load_relaxed(&e->held), held = before;
+	if (resource_type(r) == CANCEL_LOCK && mode_count(r, held, amount) == mode_max(r))
+		held = saturated(s, held);
+	else
+		held += in_field(r, amount);
+	if (span_count(load_relaxed(&e->wait)))
 		end_wait(s, r, e, now_ns);
-	if (resource_type(r) == CANCEL_LOCK) {
-		if (likely(mode_count(r, held, amount) < mode_max(r)))
-			held += mode_field(r, amount);
-		else
-			count_hot(s, HOT_nesting_saturated);
-	} else {
-		held += amount;
-	}
-	uint64_t hold = load_relaxed(&e->hold);
-	uint32_t n = hold_count(r, held);
-	if (!span_count(hold))
-		store_relaxed(&e->since_ns, now_ns);
-	if (n != span_count(hold))
-		store_relaxed(&e->hold, span_change(hold, n, now_ns));
 	store_relaxed(&e->held, held);
+	hold_changed(e, r, before, held, now_ns);
 	if (resource_type(r) != CANCEL_MEMORY)
 		bump_relaxed(&e->aux, AUX_ACQUIRE);
+}
+
+/* The amount of a usual call: a mode that exists, or 1 (an id says 1 mode where there are none). */
+static inline bool usual(struct cancel_resource r, uint64_t amount)
+{
+	return amount - 1 < resource_modes(r);
+}
+
+static inline uint64_t usual_field(struct cancel_resource r, uint64_t amount)
+{
+	return (uint64_t)1 << mode_shift(r, amount);
+}
+
+/* The usual get is the first of what this task used last, without a wait, with a coarse stamp: then
+ * nothing is called, and each word's store depends on that word's load alone. */
+void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
+{
+	struct slot *s = current_slot;
+	uint64_t now_ns = load_relaxed(&clock_page.coarse_ns);
+	if (likely(s && now_ns && usual(r, amount))) {
+		struct entry *e = &s->entries[s->last];
+		if (likely(load_relaxed(&s->keys[s->last]) == entry_key(r, instance) &&
+			    !load_relaxed(&e->held) && !span_count(load_relaxed(&e->wait)))) {
+			store_relaxed(&e->held, usual_field(r, amount));
+			store_relaxed(&e->since_ns, now_ns);
+			store_relaxed(&e->hold, span_step(load_relaxed(&e->hold), 1, now_ns));
+			if (resource_type(r) != CANCEL_MEMORY)
+				bump_relaxed(&e->aux, AUX_ACQUIRE);
+			return;
+		}
+	}
+	get_any(r, instance, amount);
 }
 
 static void release_unknown(struct slot *s, struct cancel_resource r)
@@ -180,57 +256,57 @@ static void release_unknown(struct slot *s, struct cancel_resource r)
 		count_hot(s, HOT_release_without_acquire);
 }
 
-void cancel_release(struct cancel_resource r, uint32_t instance, uint64_t amount)
+static bool enough_held(struct cancel_resource r, uint64_t held, uint64_t amount)
+{
+	return resource_type(r) == CANCEL_LOCK ? mode_count(r, held, amount) : amount <= held;
+}
+
+/* Any release. Too much of units or slots gives back what is held, of a mode nothing. */
+static __attribute__((noinline)) void release_any(
+	struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	struct slot *s = current_slot;
-	if (unlikely(!s)) {
-		count_untracked();
+	if (unlikely(!s || !usable(r, amount))) {
+		not_usable(r);
 		return;
 	}
-	if (unlikely(!usable(s, r, amount)))
-		return;
 	uint32_t i = entry_find(s, entry_key(r, instance));
 	if (unlikely(i == ENTRY_NONE)) {
 		release_unknown(s, r);
 		return;
 	}
 	struct entry *e = &s->entries[i];
-	uint64_t held = load_relaxed(&e->held);
-	bool lock = resource_type(r) == CANCEL_LOCK;
-	if (unlikely(lock ? !mode_count(r, held, amount) : amount > held)) {
+	uint64_t before = load_relaxed(&e->held), held = before;
+	if (likely(enough_held(r, held, amount))) {
+		held -= in_field(r, amount);
+	} else {
 		count_hot(s, HOT_double_release);
-		if (lock)
-			return;
-		amount = held;
+		held = resource_type(r) == CANCEL_LOCK ? held : 0;
 	}
-	held -= lock ? mode_field(r, amount) : amount;
-	uint64_t hold = load_relaxed(&e->hold);
-	uint32_t n = hold_count(r, held);
+	if (held == before)
+		return;
 	store_relaxed(&e->held, held);
-	if (n != span_count(hold)) {
-		store_relaxed(&e->hold, span_change(hold, n, clock_stamp_ns()));
-		if (unlikely(load_relaxed(&s->watch_mask)))
-			task_check_released(s);
-	}
+	hold_changed(e, r, before, held, clock_stamp_ns());
+	if (unlikely(load_relaxed(&s->watch_mask)) && !held)
+		task_check_released(s);
 }
 
-void cancel_give_up(struct cancel_resource r, uint32_t instance)
+/* The usual release gives back all there is. */
+void cancel_release(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	struct slot *s = current_slot;
-	if (unlikely(!s)) {
-		count_untracked();
-		return;
+	uint64_t now_ns = load_relaxed(&clock_page.coarse_ns);
+	if (likely(s && now_ns && usual(r, amount))) {
+		struct entry *e = &s->entries[s->last];
+		if (likely(load_relaxed(&s->keys[s->last]) == entry_key(r, instance) &&
+			    load_relaxed(&e->held) == usual_field(r, amount) &&
+			    !load_relaxed(&s->watch_mask))) {
+			store_relaxed(&e->held, 0);
+			store_relaxed(&e->hold, span_step(load_relaxed(&e->hold), -1, now_ns));
+			return;
+		}
 	}
-	if (unlikely(!resource_valid(r))) {
-		if (r.id)
-			count_hot(s, HOT_bad_resource);
-		return;
-	}
-	uint32_t i = entry_find(s, entry_key(r, instance));
-	if (likely(i != ENTRY_NONE && span_count(load_relaxed(&s->entries[i].wait))))
-		end_wait(s, r, &s->entries[i], clock_stamp_ns());
-	else if (!folded_end_wait(s, r))
-		count_hot(s, HOT_give_up_without_wait);
+	release_any(r, instance, amount);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
@@ -273,13 +349,15 @@ void usage_end(struct slot *s, uint64_t now_ns)
 {
 	bool slo = task_slo_ns(s) != 0;
 	uint32_t n = load_relaxed(&s->entry_count);
+	struct bank *bank = totals_bank(s->index);
 	memory_flush(s);
 	for (uint32_t i = 0; i < n; i++) {
 		struct ended_use use = { 0 };
 		end_entry(s, i, now_ns, &use);
 		if (!slo)
 			use.wait_ns = 0;
-		totals_use(key_resource(load_relaxed(&s->keys[i])), &use);
+		totals_use(bank, key_resource(load_relaxed(&s->keys[i])), &use);
+		store_release(&s->keys[i], 0);
 	}
 	for (uint64_t mask = load_relaxed(&s->folded_mask); mask; mask &= mask - 1) {
 		struct ended_use use = { 0 };
@@ -287,7 +365,7 @@ void usage_end(struct slot *s, uint64_t now_ns)
 		end_folded(s, r, now_ns, &use);
 		if (!slo)
 			use.wait_ns = 0;
-		totals_use(r, &use);
+		totals_use(bank, r, &use);
 	}
 	store_relaxed(&s->folded_mask, 0);
 	store_relaxed(&s->entry_count, 0);
