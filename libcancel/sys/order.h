@@ -19,7 +19,6 @@
 #define add_relaxed(p, v)      atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define or_release(p, v)       atomic_fetch_or_explicit((p), (v), memory_order_release)
 #define exchange_relaxed(p, v) atomic_exchange_explicit((p), (v), memory_order_relaxed)
-#define or_relaxed(p, v)       atomic_fetch_or_explicit((p), (v), memory_order_relaxed)
 #define exchange_acquire(p, v) atomic_exchange_explicit((p), (v), memory_order_acquire)
 
 /* A plain load and store, for fields only one thread writes: no read-modify-write. */
