@@ -67,7 +67,9 @@ extern "C" {
 	X(DB_ENOTFOUND, 38, "26000", "no such prepared statement")                                 \
 	X(DB_ETHREAD, 39, "53000", "cannot start a thread")                                        \
 	X(DB_ETHREADSTOP, 40, "57014", "the executing thread was cancelled")                       \
-	X(DB_EINTERNAL, 41, "XX000", "internal error")
+	X(DB_EINTERNAL, 41, "XX000", "internal error")                                             \
+	X(DB_ENOBLOCK, 42, "25P01", "only allowed inside a transaction block")                     \
+	X(DB_ESQL, 43, "42000", "the statement failed")
 
 enum db_error {
 	DB_OK = 0,
@@ -135,7 +137,7 @@ struct db_resources {
 	struct cancel_resource table_locks; /* LOCK, instance = table (db_table_name) */
 	struct cancel_resource global_lock; /* LOCK */
 	struct cancel_resource write_gate;  /* LOCK */
-	struct cancel_resource workers;	    /* QUEUE, capacity = workers + reserved */
+	struct cancel_resource workers;	    /* QUEUE, capacity = workers */
 	struct cancel_resource pool;	    /* MEMORY, units = pages */
 };
 struct db_resources db_resources(const struct db_engine *engine);
@@ -242,13 +244,19 @@ struct db_request {
 	uint64_t slo_ns;     /* 0: the class's */
 	uint64_t signature;  /* of what it runs; 0: hash of the SQL text */
 	uint64_t key;	     /* the host's name for the task; 0: the session's number */
+	uint64_t expected_rows;	    /* rows it will examine, for its progress; 0: from the plan */
+	/* In place of SQL: a function of the host that occupies a worker slot, such as a report or
+	 * a compression. It touches no SQLite and returns 0 or a negative db_error. Only
+	 * pthread_cancel can stop it (cancel_config.thread_cancel): it is enabled while it runs,
+	 * deferred as POSIX has it, and the function cleans up after itself. */
+	int (*function)(void *arg);
 	uint8_t class_index; /* of cancel_config.classes */
 	uint8_t priority;    /* [0] < DB_PRIORITIES */
 	db_row_callback on_columns; /* once before the first row, also when there is none */
 	db_row_callback on_row;	    /* non-zero stops the statement; NULL: rows are counted only.
 				     * Once a row was handed out the statement is not rerunnable */
 	void (*on_done)(void *arg, const struct db_result *result);
-	void *arg; /* of all three */
+	void *arg; /* of them all */
 };
 
 /* ---- Sessions ------------------------------------------------------------------------------- */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* connection.h - SQLite connections, the statements compiled on each, and the pool of idle ones. */
+#ifndef DEMO_DB_CONNECTION_H
+#define DEMO_DB_CONNECTION_H
+
+#include "demo-db/engine/progress.h"
+#include "demo-db/engine/statement.h"
+
+#define CONNECTION_TEXTS_MAX 64 /* ad-hoc statements kept compiled */
+
+enum connection_verb { /* the engine's own statements */
+	CONNECTION_BEGIN,
+	CONNECTION_BEGIN_IMMEDIATE,
+	CONNECTION_COMMIT,
+	CONNECTION_ROLLBACK,
+	CONNECTION_VERBS,
+};
+
+struct connection {
+	sqlite3 *db;
+	struct connections *pool;
+	struct connection *next;      /* idle list */
+	struct authorizer authorizer; /* must not move */
+	struct progress progress;     /* of what runs now; must not move */
+	sqlite3_stmt *own[CONNECTION_VERBS];
+	struct compiled *by_id[DB_STATEMENTS_MAX];
+	struct compiled *texts[CONNECTION_TEXTS_MAX];
+	uint64_t uses; /* clock of the text cache */
+	uint32_t cache_pages;
+	bool has_temp; /* temporary objects: never pooled again */
+};
+
+struct connection_options {
+	const char *path, *vfs;
+	uint32_t limit;
+	uint32_t cache_pages; /* of a statement without a grant; 0: SQLite's own default */
+	uint64_t wal_limit_bytes;
+	bool pooled_pages; /* fetch pages from the pool without a copy */
+	bool sync_commits, read_only;
+};
+
+struct connections {
+	struct connection_options options;
+	struct table_catalog *catalog;
+	struct lock_space_refs locks;
+	struct statement_registry *registry;
+	/* Called with the pages in the log after each commit. */
+	void (*on_commit)(void *arg, uint32_t wal_pages);
+	void *on_commit_arg;
+	pthread_mutex_t mutex;
+	struct connection *idle; /* the last used first: its caches are warm */
+	_Atomic uint32_t count;
+};
+
+int connections_init(struct connections *pool);
+void connections_destroy(struct connections *pool); /* closes the idle ones; none is in use */
+
+/* Opens one outside the pool's count (checkpoints, backup). */
+int connection_open(struct connections *pool, struct connection **out, struct failure *failure);
+void connection_close(struct connection *connection);
+/* From the pool; DB_ECONNECTIONS at the limit. */
+int connection_borrow(struct connections *pool, struct connection **out, struct failure *failure);
+void connection_return(struct connection *connection);
+
+/* The compiled form of a registered or an ad-hoc text, from the cache if possible. */
+struct compiled *connection_compile(struct connection *connection, uint32_t id, const char *sql,
+	uint64_t hash, enum verb verb, struct failure *failure);
+/* Drops it from the cache, because its locks were wrong or are not to be kept. */
+void connection_forget(struct connection *connection, struct compiled *compiled);
+int connection_run(struct connection *connection, enum connection_verb verb, struct failure *failure);
+bool connection_in_transaction(const struct connection *connection);
+/* SQLite's page cache of this connection; 0: the default for statements without a grant. */
+void connection_set_cache(struct connection *connection, uint32_t pages);
+
+#endif

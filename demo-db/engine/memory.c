@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.c - an allocator between SQLite and malloc that knows on whose behalf it works.
+ *
+ * Owns the process-wide hooks (sqlite3_config) and a thread-local pointer to the account that pays.
+ * SQLite's own statistics are turned off: they cost a global mutex for each allocation.
+ * Must not know statements or budgets.
+ */
+#include "demo-db/engine/memory.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static _Thread_local struct memory_account *payer;
+static sqlite3_mem_methods base;
+static bool installed;
+
+static void charge(int64_t bytes)
+{
+	struct memory_account *account = payer;
+	if (!account)
+		return;
+	int64_t now = atomic_load_explicit(&account->bytes, memory_order_relaxed) + bytes;
+	atomic_store_explicit(&account->bytes, now, memory_order_relaxed);
+	if (now > atomic_load_explicit(&account->peak, memory_order_relaxed))
+		atomic_store_explicit(&account->peak, now, memory_order_relaxed);
+}
+
+static void *counted_malloc(int bytes)
+{
+	void *memory = base.xMalloc(bytes);
+	if (memory)
+		charge(base.xSize(memory));
+	return memory;
+}
+
+static void counted_free(void *memory)
+{
+	charge(-(int64_t)base.xSize(memory));
+	base.xFree(memory);
+}
+
+static void *counted_realloc(void *memory, int bytes)
+{
+	int64_t before = base.xSize(memory);
+	void *moved = base.xRealloc(memory, bytes);
+	if (moved)
+		charge(base.xSize(moved) - before);
+	return moved;
+}
+
+static void install(void)
+{
+	if (sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) != SQLITE_OK)
+		return; /* already initialised */
+	if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &base) != SQLITE_OK)
+		return;
+	sqlite3_mem_methods counted = base;
+	counted.xMalloc = counted_malloc;
+	counted.xFree = counted_free;
+	counted.xRealloc = counted_realloc;
+	installed = sqlite3_config(SQLITE_CONFIG_MALLOC, &counted) == SQLITE_OK;
+}
+
+bool memory_install(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, install);
+	return installed;
+}
+
+struct memory_account *memory_charge(struct memory_account *account)
+{
+	struct memory_account *former = payer;
+	payer = account;
+	return former;
+}
+
+void memory_reset(struct memory_account *account)
+{
+	atomic_store_explicit(&account->bytes, 0, memory_order_relaxed);
+	atomic_store_explicit(&account->peak, 0, memory_order_relaxed);
+}
+
+static uint64_t positive(int64_t value)
+{
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+uint64_t memory_peak(const struct memory_account *account)
+{
+	return positive(atomic_load_explicit(&account->peak, memory_order_relaxed));
+}
+
+uint64_t memory_bytes(const struct memory_account *account)
+{
+	return positive(atomic_load_explicit(&account->bytes, memory_order_relaxed));
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory.h - counts the bytes SQLite allocates for each statement. */
+#ifndef DEMO_DB_MEMORY_H
+#define DEMO_DB_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Written by the thread it is charged on; read by anybody, relaxed. Freed memory is credited to
+ * whoever frees it, so `bytes` may fall below zero. */
+struct memory_account {
+	_Atomic int64_t bytes, peak;
+};
+
+/* Puts the counting allocator under SQLite, once a process and before its first use. False: SQLite
+ * was already in use, nothing is counted. */
+bool memory_install(void);
+/* From now on this thread's allocations go to `account` (NULL: nowhere). Returns the former one. */
+struct memory_account *memory_charge(struct memory_account *account);
+void memory_reset(struct memory_account *account);
+uint64_t memory_peak(const struct memory_account *account);
+uint64_t memory_bytes(const struct memory_account *account);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.c - reads the byte code of a statement for its loops.
+ *
+ * A loop is a backward jump (Next, Prev, SorterNext); its body is what lies between target and
+ * jump, plus the programs of triggers it calls. A loop over a whole table (it begins with Rewind or
+ * Last) runs once a row. Loops over sorters and ephemeral tables run at most once a scanned row.
+ * A whole-table loop inside another, or a range scan outside any, makes the scan unknown.
+ *
+ * Owns that reading. Must not know how progress is reported or memory granted.
+ */
+#include "demo-db/engine/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPS_MAX	       2048 /* of the main program; longer ones stay unknown */
+#define CURSORS_MAX    64
+#define ROW_BYTES      16 /* SQLite's overhead of a sorter record, about */
+#define COLUMN_BYTES   16
+#define WRITE_BYTES    128 /* of a page cache, for each row a scan may update */
+#define UNKNOWN_ROWS   4096
+#define ROWS_PLAUSIBLE (1ull << 40)
+
+enum op_kind { OP_OTHER, OP_OPEN, OP_SORTER, OP_EPHEMERAL, OP_REWIND, OP_NEXT, OP_SORTER_NEXT,
+	OP_PROGRAM, OP_WRITE };
+
+struct op {
+	enum op_kind kind;
+	int p1, p2, p3;
+	bool counted; /* a Next that counts FULLSCAN_STEP */
+};
+
+struct program {
+	struct op ops[OPS_MAX];
+	int count;
+	uint64_t trigger_ops; /* of all sub-programs together */
+};
+
+struct loop {
+	int from, to, cursor;
+	bool sorter, counted;
+};
+
+static enum op_kind kind_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum op_kind kind;
+	} kinds[] = {{"OpenRead", OP_OPEN}, {"OpenWrite", OP_OPEN}, {"SorterOpen", OP_SORTER},
+		{"OpenEphemeral", OP_EPHEMERAL}, {"OpenAutoindex", OP_EPHEMERAL},
+		{"Rewind", OP_REWIND}, {"Last", OP_REWIND}, {"Next", OP_NEXT}, {"Prev", OP_NEXT},
+		{"SorterNext", OP_SORTER_NEXT}, {"Program", OP_PROGRAM}, {"Insert", OP_WRITE},
+		{"Delete", OP_WRITE}, {"IdxInsert", OP_WRITE}};
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(name, kinds[i].name) == 0)
+			return kinds[i].kind;
+	return OP_OTHER;
+}
+
+static bool read_program(struct program *program, sqlite3 *db, const char *sql)
+{
+	char *text = sqlite3_mprintf("EXPLAIN %s", sql);
+	sqlite3_stmt *stmt = NULL;
+	bool fits = true;
+	program->count = 0;
+	program->trigger_ops = 0;
+	if (text && sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK) {
+		while (sqlite3_step(stmt) == SQLITE_ROW) {
+			if (sqlite3_column_int(stmt, 0) != program->count) { /* addresses restart */
+				program->trigger_ops++;
+				continue;
+			}
+			fits = fits && program->count < OPS_MAX;
+			if (!fits)
+				break;
+			program->ops[program->count++] = (struct op){
+				.kind = kind_of((const char *)sqlite3_column_text(stmt, 1)),
+				.p1 = sqlite3_column_int(stmt, 2),
+				.p2 = sqlite3_column_int(stmt, 3),
+				.p3 = sqlite3_column_int(stmt, 4),
+				.counted = sqlite3_column_int(stmt, 6) ==
+					   SQLITE_STMTSTATUS_FULLSCAN_STEP};
+		}
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_free(text);
+	return fits && program->count > 0;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static uint64_t largest_rowid(sqlite3 *db, const char *table)
+{
+	uint64_t rows = 0;
+	sqlite3_stmt *stmt = NULL;
+	char *text = sqlite3_mprintf("SELECT max(rowid) FROM \"%w\"", table);
+	if (text && sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK &&
+		sqlite3_step(stmt) == SQLITE_ROW) {
+		int64_t largest = sqlite3_column_int64(stmt, 0);
+		if (largest > 0 && (uint64_t)largest < ROWS_PLAUSIBLE)
+			rows = (uint64_t)largest;
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_free(text);
+	return rows;
+}
+
+/* Of the table that owns a root page of the main database, table or index alike; 0 unknown. */
+static uint64_t rows_at_root(sqlite3 *db, int root)
+{
+	uint64_t rows = 0;
+	sqlite3_stmt *stmt = NULL;
+	const char *sql = "SELECT tbl_name FROM sqlite_schema WHERE rootpage=?1";
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK) {
+		sqlite3_bind_int(stmt, 1, root);
+		if (sqlite3_step(stmt) == SQLITE_ROW) {
+			char name[256];
+			snprintf(name, sizeof(name), "%s",
+				(const char *)sqlite3_column_text(stmt, 0));
+			rows = largest_rowid(db, name);
+		}
+	}
+	sqlite3_finalize(stmt);
+	return rows;
+}
+
+static uint64_t rows_of_cursor(sqlite3 *db, const struct program *program, int cursor)
+{
+	for (int i = 0; i < program->count; i++)
+		if (program->ops[i].kind == OP_OPEN && program->ops[i].p1 == cursor &&
+			program->ops[i].p3 == 0)
+			return rows_at_root(db, program->ops[i].p2);
+	return 0;
+}
+
+/* ---- Loops ----------------------------------------------------------------------------------- */
+
+static bool is_ephemeral(const struct program *program, int cursor)
+{
+	for (int i = 0; i < program->count; i++)
+		if (program->ops[i].kind == OP_EPHEMERAL && program->ops[i].p1 == cursor)
+			return true;
+	return false;
+}
+
+static bool is_rewound(const struct program *program, int cursor)
+{
+	for (int i = 0; i < program->count; i++)
+		if (program->ops[i].kind == OP_REWIND && program->ops[i].p1 == cursor)
+			return true;
+	return false;
+}
+
+static uint32_t find_loops(const struct program *program, struct loop loops[CURSORS_MAX])
+{
+	uint32_t count = 0;
+	for (int i = 0; i < program->count && count < CURSORS_MAX; i++) {
+		const struct op *op = &program->ops[i];
+		if ((op->kind != OP_NEXT && op->kind != OP_SORTER_NEXT) || op->p2 >= i)
+			continue;
+		loops[count++] = (struct loop){.from = op->p2, .to = i, .cursor = op->p1,
+			.sorter = op->kind == OP_SORTER_NEXT, .counted = op->counted};
+	}
+	return count;
+}
+
+static bool is_inside(const struct loop *loops, uint32_t count, const struct loop *inner)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (&loops[i] != inner && loops[i].from <= inner->from && loops[i].to > inner->to)
+			return true;
+	return false;
+}
+
+static uint64_t body_ops(const struct program *program, const struct loop *loop)
+{
+	uint64_t ops = (uint64_t)(loop->to - loop->from + 1);
+	for (int i = loop->from; i <= loop->to; i++)
+		if (program->ops[i].kind == OP_PROGRAM)
+			return ops + program->trigger_ops;
+	return ops;
+}
+
+/* One loop's part of the scan phase; false: it makes the scan unknown. */
+static bool add_scan(struct plan *plan, sqlite3 *db, const struct program *program,
+	const struct loop *loop, bool inside)
+{
+	bool whole = is_rewound(program, loop->cursor);
+	if (!whole)
+		return inside; /* a look-up for each outer row is part of that row's body */
+	uint64_t rows = rows_of_cursor(db, program, loop->cursor);
+	if (inside || !rows)
+		return false;
+	plan->scan_rows += rows;
+	plan->scan_ops += rows * body_ops(program, loop);
+	plan->counts_steps = plan->counts_steps || loop->counted;
+	return true;
+}
+
+static void read_loops(struct plan *plan, sqlite3 *db, const struct program *program)
+{
+	struct loop loops[CURSORS_MAX];
+	uint32_t count = find_loops(program, loops);
+	bool known = true;
+	for (uint32_t i = 0; i < count && known; i++)
+		if (!loops[i].sorter && !is_ephemeral(program, loops[i].cursor))
+			known = add_scan(
+				plan, db, program, &loops[i], is_inside(loops, count, &loops[i]));
+	if (!known)
+		plan->scan_rows = plan->scan_ops = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (loops[i].sorter || is_ephemeral(program, loops[i].cursor))
+			plan->later_ops += plan->scan_rows * body_ops(program, &loops[i]);
+}
+
+static void read_memory(struct plan *plan, const struct program *program)
+{
+	uint64_t rows = plan->scan_rows ? plan->scan_rows : UNKNOWN_ROWS;
+	bool writes = false;
+	for (int i = 0; i < program->count; i++) {
+		const struct op *op = &program->ops[i];
+		writes = writes || (op->kind == OP_WRITE && !is_ephemeral(program, op->p1));
+		if (op->kind != OP_SORTER && op->kind != OP_EPHEMERAL)
+			continue;
+		uint64_t columns = op->p2 > 0 ? (uint64_t)op->p2 : 1;
+		plan->sorters++;
+		plan->grant_bytes += rows * (ROW_BYTES + columns * COLUMN_BYTES);
+	}
+	if (writes && plan->scan_rows)
+		plan->grant_bytes += plan->scan_rows * WRITE_BYTES;
+}
+
+void plan_make(struct plan *plan, sqlite3 *db, const char *sql)
+{
+	*plan = (struct plan){.made = true};
+	struct program *program = malloc(sizeof(*program));
+	if (program && read_program(program, db, sql)) {
+		read_loops(plan, db, program);
+		read_memory(plan, program);
+	}
+	free(program);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worker.c - who may run now.
+ *
+ * Owns the slots, the queues and the threads. There is a thread for each slot, so a job that is
+ * granted one finds a thread; a job that brings its own thread leaves one asleep. Slots are granted
+ * in one place, grant_slots, whenever one is given back or a job arrives.
+ *
+ * Threads run with pthread_cancel disabled; a host function enables it around itself.
+ *
+ * Must not know what a job does: it calls job->run and expects workers_leave in return.
+ */
+#include "demo-db/engine/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Lists ---------------------------------------------------------------------------------- */
+
+static void list_append(struct job_list *list, struct job *job)
+{
+	job->previous = list->last;
+	job->next = NULL;
+	if (list->last)
+		list->last->next = job;
+	else
+		list->first = job;
+	list->last = job;
+}
+
+static void list_remove(struct job_list *list, struct job *job)
+{
+	if (job->previous)
+		job->previous->next = job->next;
+	else
+		list->first = job->next;
+	if (job->next)
+		job->next->previous = job->previous;
+	else
+		list->last = job->previous;
+	job->previous = job->next = NULL;
+}
+
+static struct job_list *queue_of(struct workers *workers, const struct job *job)
+{
+	return &workers->queues[job->class + (job->class == JOB_NORMAL ? job->priority : 0)];
+}
+
+static uint32_t limit_of(const struct workers *workers, enum job_class class)
+{
+	static const uint32_t reserved[JOB_CLASSES] = { [JOB_FINISH] = 2, [JOB_RESUME] = 1 };
+	_Static_assert(DB_RESERVED_SLOTS == 2, "one for resumed statements, one that never waits");
+	return workers->slots + reserved[class];
+}
+
+/* ---- Granting ------------------------------------------------------------------------------- */
+
+static void start_running(struct workers *workers, struct job *job)
+{
+	workers->used++;
+	job->state = JOB_RUNNING;
+	list_append(&workers->running, job);
+}
+
+static void grant(struct workers *workers, struct job *job)
+{
+	list_remove(queue_of(workers, job), job);
+	workers->waiting--;
+	if (job->class == JOB_NORMAL)
+		workers->queued--;
+	if (job->caller_runs) {
+		start_running(workers, job);
+		pthread_cond_signal(&job->granted);
+		return;
+	}
+	workers->used++;
+	job->state = JOB_READY;
+	list_append(&workers->ready, job);
+	pthread_cond_signal(&workers->work);
+}
+
+static void grant_slots(struct workers *workers)
+{
+	for (uint32_t i = 0; i < JOB_QUEUES && workers->waiting; i++) {
+		enum job_class class = i < JOB_NORMAL ? (enum job_class)i : JOB_NORMAL;
+		while (workers->queues[i].first && workers->used < limit_of(workers, class))
+			grant(workers, workers->queues[i].first);
+	}
+}
+
+/* Would the job overtake somebody of its own class or a better one? */
+static bool must_wait(const struct workers *workers, const struct job *job)
+{
+	if (workers->used >= limit_of(workers, job->class))
+		return true;
+	uint32_t last = job->class + (job->class == JOB_NORMAL ? job->priority : 0u);
+	for (uint32_t i = 0; i <= last && workers->waiting; i++)
+		if (workers->queues[i].first)
+			return true;
+	return false;
+}
+
+static int enqueue(struct workers *workers, struct job *job)
+{
+	if (workers->stopping)
+		return DB_ESHUTDOWN;
+	if (job->class == JOB_NORMAL && workers->queued >= workers->queue_limit)
+		return DB_EQUEUE;
+	job->state = JOB_WAITING;
+	job->since_ns = cancel_now_ns();
+	list_append(queue_of(workers, job), job);
+	workers->waiting++;
+	if (job->class == JOB_NORMAL)
+		workers->queued++;
+	grant_slots(workers);
+	return 0;
+}
+
+bool workers_try_enter(struct workers *workers, struct job *job)
+{
+	pthread_mutex_lock(&workers->mutex);
+	bool entered = !workers->stopping && !must_wait(workers, job);
+	if (entered)
+		start_running(workers, job);
+	pthread_mutex_unlock(&workers->mutex);
+	return entered;
+}
+
+int workers_enqueue(struct workers *workers, struct job *job)
+{
+	pthread_mutex_lock(&workers->mutex);
+	job->caller_runs = false;
+	int rc = enqueue(workers, job);
+	pthread_mutex_unlock(&workers->mutex);
+	return rc;
+}
+
+int workers_await(struct workers *workers, struct job *job)
+{
+	pthread_mutex_lock(&workers->mutex);
+	job->caller_runs = true;
+	int rc = enqueue(workers, job);
+	while (rc == 0 && job->state != JOB_RUNNING)
+		pthread_cond_wait(&job->granted, &workers->mutex);
+	pthread_mutex_unlock(&workers->mutex);
+	return rc;
+}
+
+void workers_leave(struct workers *workers, struct job *job)
+{
+	pthread_mutex_lock(&workers->mutex);
+	list_remove(&workers->running, job);
+	job->state = JOB_IDLE;
+	workers->used--;
+	if (workers->waiting)
+		grant_slots(workers);
+	pthread_mutex_unlock(&workers->mutex);
+}
+
+bool workers_promote(struct workers *workers, struct job *job)
+{
+	pthread_mutex_lock(&workers->mutex);
+	bool waits = job->state == JOB_WAITING;
+	if (waits && job->class != JOB_FINISH) {
+		list_remove(queue_of(workers, job), job);
+		if (job->class == JOB_NORMAL)
+			workers->queued--;
+		job->class = JOB_FINISH;
+		list_append(queue_of(workers, job), job);
+		grant_slots(workers);
+	}
+	pthread_mutex_unlock(&workers->mutex);
+	return waits;
+}
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+static void *worker_thread(void *arg)
+{
+	struct workers *workers = arg;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_mutex_lock(&workers->mutex);
+	while (!workers->stopping || workers->ready.first) {
+		struct job *job = workers->ready.first;
+		if (!job) {
+			pthread_cond_wait(&workers->work, &workers->mutex);
+			continue;
+		}
+		list_remove(&workers->ready, job);
+		job->state = JOB_RUNNING;
+		list_append(&workers->running, job);
+		pthread_mutex_unlock(&workers->mutex);
+		job->run(job);
+		pthread_mutex_lock(&workers->mutex);
+	}
+	pthread_mutex_unlock(&workers->mutex);
+	return NULL;
+}
+
+void workers_replace_thread(struct workers *workers)
+{
+	pthread_mutex_lock(&workers->mutex);
+	for (uint32_t i = 0; i < workers->thread_count; i++) {
+		if (!pthread_equal(workers->threads[i], pthread_self()))
+			continue;
+		pthread_t fresh;
+		if (pthread_create(&fresh, NULL, worker_thread, workers) == 0) {
+			pthread_detach(workers->threads[i]);
+			workers->threads[i] = fresh;
+			workers->replaced++;
+		}
+		break;
+	}
+	pthread_mutex_unlock(&workers->mutex);
+}
+
+int workers_start(struct workers *workers, uint32_t slots, uint32_t queue_limit)
+{
+	memset(workers, 0, sizeof(*workers));
+	workers->slots = slots;
+	workers->queue_limit = queue_limit;
+	workers->threads = calloc(slots + DB_RESERVED_SLOTS, sizeof(pthread_t));
+	if (!workers->threads)
+		return DB_ENOMEM;
+	pthread_mutex_init(&workers->mutex, NULL);
+	pthread_cond_init(&workers->work, NULL);
+	const struct cancel_resource_options options = { .struct_size = sizeof(options),
+		.capacity = slots };
+	workers->resource = createResource("workers", CANCEL_QUEUE, &options);
+	for (uint32_t i = 0; i < slots + DB_RESERVED_SLOTS; i++) {
+		if (pthread_create(&workers->threads[i], NULL, worker_thread, workers)) {
+			workers_stop(workers);
+			return DB_ETHREAD;
+		}
+		workers->thread_count++;
+	}
+	return 0;
+}
+
+void workers_stop(struct workers *workers)
+{
+	pthread_mutex_lock(&workers->mutex);
+	workers->stopping = true;
+	pthread_cond_broadcast(&workers->work);
+	pthread_mutex_unlock(&workers->mutex);
+	for (uint32_t i = 0; i < workers->thread_count; i++)
+		pthread_join(workers->threads[i], NULL);
+	free(workers->threads);
+	pthread_cond_destroy(&workers->work);
+	pthread_mutex_destroy(&workers->mutex);
+}
+
+int job_init(struct job *job, void (*run)(struct job *), struct lock_owner *owner)
+{
+	memset(job, 0, sizeof(*job));
+	job->run = run;
+	job->owner = owner;
+	return pthread_cond_init(&job->granted, NULL) ? DB_ENOMEM : 0;
+}
+
+void job_destroy(struct job *job)
+{
+	pthread_cond_destroy(&job->granted);
+}
