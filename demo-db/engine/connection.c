@@ -140,7 +140,7 @@ int connection_borrow(struct connections *pool, struct connection **out, struct 
 void connection_return(struct connection *connection)
 {
 	struct connections *pool = connection->pool;
-	if (connection->has_temp) {
+	if (connection->retired) {
 		connection_close(connection);
 		pool->count--;
 		return;

@@ -27,7 +27,7 @@ struct connection {
 	struct compiled *texts[CONNECTION_TEXTS_MAX];
 	uint64_t uses; /* clock of the text cache */
 	uint32_t cache_pages;
-	bool has_temp; /* temporary objects: never pooled again */
+	bool retired; /* has temporary objects, or a failed rollback: never pooled again */
 };
 
 struct connection_options {

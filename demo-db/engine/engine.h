@@ -330,9 +330,11 @@ struct db_backup_options { /* zero = default */
 	bool keep_exclusive;	 /* hold the global lock exclusively to the end */
 	bool table_locks;	 /* also hold ACCESS SHARE on every table */
 	bool exempt;		 /* not cancellable by libcancel */
+	bool no_rerun; /* a cancel by libcancel ends it; else it starts again when calm */
 	uint8_t class_index;
 	uint64_t key;
-	void (*on_done)(void *arg, int status, const char *message); /* may be NULL */
+	/* On the backup's thread; may be NULL; starts no backup itself. */
+	void (*on_done)(void *arg, int status, const char *message);
 	void *arg;
 };
 /* Starts a backup task; one at a time (DB_EBUSY). db_close waits for it. */

@@ -16,6 +16,7 @@
 #include "demo-db/engine/lock.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -313,6 +314,15 @@ static int try_one(struct lock_owner *owner, struct lock *lock, uint8_t mode)
 	return 0;
 }
 
+static void tell_timeout(struct lock_owner *owner, uint64_t timeout_ns)
+{
+	const struct lock *lock = owner->wait.lock;
+	snprintf(owner->wait_text, sizeof(owner->wait_text),
+		"lock timeout: %s on %s not granted within %llu ms",
+		lock->kind->mode_names[owner->wait.mode - 1], lock->name,
+		(unsigned long long)(timeout_ns / 1000000));
+}
+
 static int sleep_until_served(struct lock_owner *owner, uint64_t timeout_ns)
 {
 	struct lock_space *space = owner->space;
@@ -321,6 +331,7 @@ static int sleep_until_served(struct lock_owner *owner, uint64_t timeout_ns)
 		int rc = pthread_cond_timedwait(&owner->woken, &space->mutex, &deadline);
 		if (rc == ETIMEDOUT && owner->wait.outcome == LOCK_PENDING) {
 			space->timeouts++;
+			tell_timeout(owner, timeout_ns);
 			lock_end_wait(owner, DB_ELOCKTIMEOUT);
 		}
 	}

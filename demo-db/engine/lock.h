@@ -76,7 +76,7 @@ struct lock_owner {
 	struct lock_grant inline_grants[LOCK_GRANTS_INLINE];
 	struct lock_owner *previous_owner, *next_owner;
 	uint32_t node; /* scratch of the deadlock search */
-	char victim_text[160];
+	char wait_text[160]; /* why its last wait failed */
 };
 
 struct lock_request {

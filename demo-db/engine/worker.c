@@ -126,24 +126,31 @@ bool workers_try_enter(struct workers *workers, struct job *job)
 	return entered;
 }
 
-int workers_enqueue(struct workers *workers, struct job *job)
+static int enqueue_as(struct workers *workers, struct job *job, bool caller_runs)
 {
 	pthread_mutex_lock(&workers->mutex);
-	job->caller_runs = false;
+	job->caller_runs = caller_runs;
 	int rc = enqueue(workers, job);
 	pthread_mutex_unlock(&workers->mutex);
 	return rc;
 }
 
-int workers_await(struct workers *workers, struct job *job)
+int workers_enqueue(struct workers *workers, struct job *job)
+{
+	return enqueue_as(workers, job, false);
+}
+
+int workers_enqueue_caller(struct workers *workers, struct job *job)
+{
+	return enqueue_as(workers, job, true);
+}
+
+void workers_await(struct workers *workers, struct job *job)
 {
 	pthread_mutex_lock(&workers->mutex);
-	job->caller_runs = true;
-	int rc = enqueue(workers, job);
-	while (rc == 0 && job->state != JOB_RUNNING)
+	while (job->state != JOB_RUNNING)
 		pthread_cond_wait(&job->granted, &workers->mutex);
 	pthread_mutex_unlock(&workers->mutex);
-	return rc;
 }
 
 void workers_leave(struct workers *workers, struct job *job)
@@ -200,7 +207,7 @@ static void *worker_thread(void *arg)
 void workers_replace_thread(struct workers *workers)
 {
 	pthread_mutex_lock(&workers->mutex);
-	for (uint32_t i = 0; i < workers->thread_count; i++) {
+	for (uint32_t i = 0; i < workers->thread_count && !workers->stopping; i++) {
 		if (!pthread_equal(workers->threads[i], pthread_self()))
 			continue;
 		pthread_t fresh;

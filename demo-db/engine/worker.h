@@ -68,8 +68,9 @@ void job_destroy(struct job *job);
 bool workers_try_enter(struct workers *workers, struct job *job);
 /* Queues the job; run() follows on a worker. DB_EQUEUE when the normal queue is full. */
 int workers_enqueue(struct workers *workers, struct job *job);
-/* Queues the job and sleeps until its slot is the calling thread's. DB_EQUEUE. */
-int workers_await(struct workers *workers, struct job *job);
+/* The same for the calling thread, which then sleeps in workers_await until the slot is its own. */
+int workers_enqueue_caller(struct workers *workers, struct job *job);
+void workers_await(struct workers *workers, struct job *job);
 /* Gives the slot back; the job may be used again. */
 void workers_leave(struct workers *workers, struct job *job);
 /* Moves a waiting job to the front class (a cancel reached it). False if it does not wait. */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backup.c - copies the database, page by page, from one snapshot.
+ *
+ * As FLUSH TABLES WITH READ LOCK and a copy would: it takes the global lock exclusively, which waits
+ * for every open transaction and bars every new one, opens its snapshot at that quiet instant, and
+ * downgrades to shared. Then it copies in steps, and each step is a point where it can be cancelled.
+ * The copy is made under a temporary name in the target's folder, synced, and renamed: a half-made
+ * backup is never seen.
+ *
+ * Owns the backup's thread and task. Must not know who asked for it.
+ */
+#include "demo-db/engine/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RERUN_ASK_NS 50000000ull
+#define LOCK_WAIT_NS 3600000000000ull /* an hour: a cancel ends it, not a timeout */
+
+int backup_init(struct backup *backup)
+{
+	memset(backup, 0, sizeof(*backup));
+	return pthread_mutex_init(&backup->mutex, NULL) ? DB_ENOMEM : 0;
+}
+
+static void join_finished(struct backup *backup)
+{
+	if (backup->joinable)
+		pthread_join(backup->thread, NULL);
+	backup->joinable = false;
+}
+
+void backup_destroy(struct backup *backup)
+{
+	join_finished(backup);
+	pthread_mutex_destroy(&backup->mutex);
+}
+
+/* ---- Cancel ----------------------------------------------------------------------------------- */
+
+static bool cancel_it(struct backup *backup, _Atomic bool *flag)
+{
+	pthread_mutex_lock(&backup->mutex);
+	bool running = backup->running;
+	if (running) {
+		*flag = true;
+		lock_cancel(&backup->owner, DB_ECANCELLED);
+	}
+	pthread_mutex_unlock(&backup->mutex);
+	return running;
+}
+
+static void backup_action(const struct cancel_request *request, void *arg)
+{
+	(void)request;
+	struct backup *backup = arg;
+	cancel_it(backup, &backup->requested);
+}
+
+bool db_cancel_backup(struct db_engine *engine)
+{
+	return cancel_it(&engine->backup, &engine->backup.cancelled);
+}
+
+static bool is_cancelled(const struct backup *backup)
+{
+	return cancelRequested() || backup->requested || backup->cancelled;
+}
+
+/* ---- The copy ---------------------------------------------------------------------------------- */
+
+static int run_sql(sqlite3 *db, const char *sql, struct failure *failure)
+{
+	int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : failure_sqlite(failure, db, rc);
+}
+
+static void pause_for(uint64_t ns)
+{
+	struct timespec time = {
+		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	if (ns)
+		nanosleep(&time, NULL);
+}
+
+static int copy_pages(struct backup *backup, sqlite3_backup *copy, sqlite3 *target,
+	struct failure *failure)
+{
+	for (;;) {
+		if (is_cancelled(backup))
+			return failure_set(failure, DB_ECANCELLED, "backup cancelled");
+		int rc = sqlite3_backup_step(copy, (int)backup->options.pages_per_step);
+		if (rc == SQLITE_DONE)
+			return 0;
+		if (rc != SQLITE_OK)
+			return failure_sqlite(failure, target, rc);
+		uint64_t total = (uint64_t)sqlite3_backup_pagecount(copy);
+		setProgress(total - (uint64_t)sqlite3_backup_remaining(copy), total);
+		pause_for(backup->options.step_pause_ns);
+	}
+}
+
+static int copy_database(struct backup *backup, sqlite3 *source, const char *path,
+	struct failure *failure)
+{
+	sqlite3 *target = NULL;
+	int status;
+	int rc = sqlite3_open_v2(path, &target,
+		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, "unix");
+	sqlite3_backup *copy =
+		rc == SQLITE_OK ? sqlite3_backup_init(target, "main", source, "main") : NULL;
+	if (copy) {
+		status = copy_pages(backup, copy, target, failure);
+		rc = sqlite3_backup_finish(copy);
+		if (status == 0 && rc != SQLITE_OK)
+			status = failure_sqlite(failure, target, rc);
+	} else {
+		status = failure_sqlite(failure, target, rc ? rc : sqlite3_errcode(target));
+	}
+	sqlite3_close(target);
+	return status;
+}
+
+static int sync_file(const char *path, struct failure *failure)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	int failed = file < 0 || fsync(file) ? errno : 0;
+	if (file >= 0)
+		close(file);
+	return failed ? failure_set(failure, DB_EIO, "cannot sync %s: %s", path,
+				strerrordesc_np(failed))
+		      : 0;
+}
+
+static int copy_to(struct backup *backup, sqlite3 *source, struct failure *failure)
+{
+	const char *path = backup->options.path;
+	char *temporary = NULL;
+	if (asprintf(&temporary, "%s.partial", path) < 0)
+		return failure_set(failure, DB_ENOMEM, NULL);
+	unlink(temporary);
+	int status = copy_database(backup, source, temporary, failure);
+	if (status == 0)
+		status = sync_file(temporary, failure);
+	if (status == 0 && rename(temporary, path))
+		status = failure_set(failure, DB_EIO, "cannot rename the backup to %s: %s", path,
+			strerrordesc_np(errno));
+	if (status)
+		unlink(temporary);
+	free(temporary);
+	return status;
+}
+
+/* ---- The task ----------------------------------------------------------------------------------- */
+
+static int lock_everything(struct db_engine *engine, struct failure *failure)
+{
+	struct backup *backup = &engine->backup;
+	int rc = global_lock_exclusive(&backup->owner, &engine->global, LOCK_WAIT_NS);
+	uint32_t tables = backup->options.table_locks ? engine->tables.count : 0;
+	for (uint32_t i = 0; i < tables && rc == 0; i++) {
+		const struct lock_request request = {
+			.lock = &engine->tables.tables[i]->lock, .mode = TABLE_ACCESS_SHARE};
+		rc = lock_acquire(&backup->owner, &request, 1, LOCK_WAIT_NS, NULL);
+	}
+	if (rc == DB_ECANCELLED)
+		return failure_set(failure, rc, "backup cancelled while it waited for a lock");
+	return rc ? failure_set(failure, rc, "%s", backup->owner.wait_text) : 0;
+}
+
+static int copy_from_snapshot(struct db_engine *engine, struct connection *connection,
+	struct failure *failure)
+{
+	struct backup *backup = &engine->backup;
+	int status = lock_everything(engine, failure);
+	if (status)
+		return status;
+	status = run_sql(connection->db, "BEGIN; SELECT count(*) FROM sqlite_schema", failure);
+	if (!backup->options.keep_exclusive)
+		global_lock_downgrade(&backup->owner, &engine->global);
+	if (status == 0)
+		status = copy_to(backup, connection->db, failure);
+	if (connection_in_transaction(connection))
+		sqlite3_exec(connection->db, "ROLLBACK", NULL, NULL, NULL);
+	return status;
+}
+
+static struct cancel_task begin_task(struct db_engine *engine)
+{
+	const struct db_backup_options *wanted = &engine->backup.options;
+	bool cancellable = !wanted->exempt && !engine->options.no_action;
+	const struct cancel_task_options options = {.struct_size = sizeof(options),
+		.key = wanted->key,
+		.signature = statement_hash("backup"),
+		.class_index = wanted->class_index,
+		.flags = (uint8_t)(CANCEL_BACKGROUND | (cancellable ? CANCEL_CANCELLABLE : 0)),
+		.action = backup_action,
+		.action_arg = &engine->backup};
+	return createCancel(&options);
+}
+
+static int attempt(struct db_engine *engine, struct failure *failure)
+{
+	struct backup *backup = &engine->backup;
+	struct connection *connection = NULL;
+	failure_clear(failure);
+	int status = connection_open(&engine->connections, &connection, failure);
+	if (status == 0)
+		status = copy_from_snapshot(engine, connection, failure);
+	if (connection)
+		connection_close(connection);
+	lock_release_all(&backup->owner);
+	return status;
+}
+
+/* Cancelled by the library: once it is calm, or has waited its longest, the backup starts again. It
+ * holds nothing meanwhile. */
+static bool runs_again(struct backup *backup, struct cancel_task task)
+{
+	struct cancel_ticket ticket = {0};
+	if (backup->options.no_rerun || !cancelRequested())
+		return false;
+	while (!backup->cancelled) {
+		enum cancel_rerun_answer answer = rerunCancel(task, &ticket);
+		if (answer == CANCEL_DROP)
+			return false;
+		if (answer == CANCEL_RERUN) {
+			backup->requested = false;
+			lock_cancel_clear(&backup->owner);
+			return !backup->cancelled;
+		}
+		pause_for(RERUN_ASK_NS);
+	}
+	return false;
+}
+
+static void *run_backup(void *arg)
+{
+	struct db_engine *engine = arg;
+	struct backup *backup = &engine->backup;
+	struct failure failure;
+	backup->owner.age = cancel_now_ns();
+	struct cancel_task task = begin_task(engine);
+	int status = attempt(engine, &failure);
+	while (status == DB_ECANCELLED && runs_again(backup, task))
+		status = attempt(engine, &failure);
+	freeCancel(task);
+	struct db_backup_options options = backup->options;
+	if (status)
+		backup->failed++;
+	else
+		backup->done++;
+	pthread_mutex_lock(&backup->mutex);
+	backup->running = false;
+	pthread_mutex_unlock(&backup->mutex);
+	lock_owner_destroy(&backup->owner);
+	if (options.on_done)
+		options.on_done(options.arg, status, failure.message);
+	free((char *)options.path);
+	return NULL;
+}
+
+static int start(struct db_engine *engine, const struct db_backup_options *options)
+{
+	struct backup *backup = &engine->backup;
+	if (backup->running)
+		return DB_EBUSY;
+	join_finished(backup);
+	char *path = strdup(options->path);
+	if (!path)
+		return DB_ENOMEM;
+	backup->options = *options;
+	backup->options.path = path;
+	if (!backup->options.pages_per_step)
+		backup->options.pages_per_step = 256;
+	backup->cancelled = backup->requested = false;
+	int rc = lock_owner_init(&backup->owner, &engine->locks, 0);
+	if (rc == 0 && pthread_create(&backup->thread, NULL, run_backup, engine)) {
+		lock_owner_destroy(&backup->owner);
+		rc = DB_ETHREAD;
+	}
+	if (rc) {
+		free(path);
+		return rc;
+	}
+	backup->running = backup->joinable = true;
+	return 0;
+}
+
+int db_backup(struct db_engine *engine, const struct db_backup_options *options)
+{
+	if (!engine || !options || options->struct_size != sizeof(*options) || !options->path)
+		return DB_EINVAL;
+	pthread_mutex_lock(&engine->backup.mutex);
+	int rc = start(engine, options);
+	pthread_mutex_unlock(&engine->backup.mutex);
+	return rc;
+}

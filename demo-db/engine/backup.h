@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* backup.h - a copy of the database while it is in use, as a cancellable background task. */
+#ifndef DEMO_DB_BACKUP_H
+#define DEMO_DB_BACKUP_H
+
+#include "demo-db/engine/connection.h"
+
+struct db_engine;
+
+struct backup { /* one at a time */
+	pthread_mutex_t mutex; /* leaf but for the locks' space */
+	bool running, joinable;
+	pthread_t thread;
+	struct db_backup_options options; /* path is a copy */
+	struct lock_owner owner;	  /* alive while running */
+	_Atomic bool requested; /* by the library */
+	_Atomic bool cancelled; /* by the host: for good */
+	_Atomic uint64_t done, failed;
+};
+
+int backup_init(struct backup *backup);
+/* Waits for a backup that runs. */
+void backup_destroy(struct backup *backup);
+
+#endif

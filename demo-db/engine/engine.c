@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * engine.c - opens and closes an engine, and adds up what its parts count.
+ *
+ * Owns the order in which the parts come up and go down. What a part does is in the file that bears
+ * its name.
+ */
+#include "demo-db/engine/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB (1024ull * 1024ull)
+#define MS  1000000ull
+
+void engine_log(struct db_engine *engine, const char *format, ...)
+{
+	char line[DB_MESSAGE_MAX];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	if (engine->options.log)
+		engine->options.log(engine->options.log_arg, line);
+	else
+		fprintf(stderr, "demo-db: %s\n", line);
+}
+
+/* ---- Options ----------------------------------------------------------------------------------- */
+
+#define DEFAULT(field, value)                                                                      \
+	do {                                                                                       \
+		if (!options->field)                                                               \
+			options->field = (value);                                                  \
+	} while (0)
+
+static void fill_defaults(struct db_options *options)
+{
+	DEFAULT(pool_bytes, 64 * MIB);
+	DEFAULT(read_latency_ns, 100000);
+	DEFAULT(read_ahead_pages, 64);
+	DEFAULT(workers, 8);
+	DEFAULT(queue_limit, 1024);
+	DEFAULT(session_limit, 1024);
+	DEFAULT(connection_limit, options->workers + 256);
+	DEFAULT(lock_timeout_ns, 60000 * MS);
+	DEFAULT(deadlock_check_ns, 50 * MS);
+	DEFAULT(wal_limit_bytes, 8 * MIB);
+	DEFAULT(statement_memory_max, 16 * MIB);
+}
+
+static int check_options(const struct db_options *options, struct failure *failure)
+{
+	if (options->struct_size != sizeof(*options) || !options->data_dir || !*options->data_dir)
+		return failure_set(failure, DB_EINVAL, "a data folder must be given");
+	if (options->workers > 1024)
+		return failure_set(failure, DB_EINVAL, "%u workers, at most 1024", options->workers);
+	if (options->midpoint_percent > 90)
+		return failure_set(failure, DB_EINVAL, "midpoint of %u %%, at most 90",
+			options->midpoint_percent);
+	if (options->wal_limit_bytes && options->wal_limit_bytes < 256 * 1024)
+		return failure_set(failure, DB_EINVAL, "a log limit of %llu bytes, at least 262144",
+			(unsigned long long)options->wal_limit_bytes);
+	return 0;
+}
+
+/* ---- Opening -------------------------------------------------------------------------------------- */
+
+static void declare_resources(struct db_engine *engine)
+{
+	struct cancel_resource_options options = {.struct_size = sizeof(options)};
+	struct cancel_resource *resources = engine->locks.resources;
+	resources[LOCK_KIND_GLOBAL] = createResource("global_lock", CANCEL_LOCK, &options);
+	resources[LOCK_KIND_GATE] = createResource("write_gate", CANCEL_LOCK, &options);
+	memcpy(options.conflicts, table_lock_kind.conflicts, sizeof(table_lock_kind.conflicts));
+	resources[LOCK_KIND_TABLE] = createResource("table_locks", CANCEL_LOCK, &options);
+}
+
+static int init_locks(struct db_engine *engine)
+{
+	int rc = lock_space_init(&engine->locks);
+	if (rc == 0)
+		rc = table_catalog_init(&engine->tables);
+	lock_init(&engine->global, &global_lock_kind, "global lock", 0);
+	lock_init(&engine->gate, &write_gate_kind, "write gate", 0);
+	declare_resources(engine);
+	return rc;
+}
+
+static void init_connections(struct db_engine *engine)
+{
+	const struct db_options *options = &engine->options;
+	engine->connections.options = (struct connection_options){.path = engine->storage.path,
+		.vfs = engine->storage.vfs,
+		.limit = options->connection_limit,
+		.cache_pages = engine->storage.pool ? CONNECTION_CACHE_PAGES : 0,
+		.wal_limit_bytes = options->wal_limit_bytes,
+		.pooled_pages = engine->storage.pool != NULL,
+		.sync_commits = options->sync_commits,
+		.read_only = options->read_only};
+	engine->connections.catalog = &engine->tables;
+	engine->connections.locks =
+		(struct lock_space_refs){.global = &engine->global, .gate = &engine->gate};
+	engine->connections.on_commit = background_on_commit;
+	engine->connections.on_commit_arg = engine;
+}
+
+/* Opens the first connection: SQLite recovers the log and reads the schema, or says why not. */
+static int open_database(struct db_engine *engine, struct failure *failure)
+{
+	struct connection *connection;
+	int rc = connection_borrow(&engine->connections, &connection, failure);
+	if (rc)
+		return rc;
+	sqlite3_stmt *stmt = NULL;
+	const char *sql = "SELECT name, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_schema "
+			  "WHERE type='table' ORDER BY name";
+	rc = sqlite3_prepare_v2(connection->db, sql, -1, &stmt, NULL);
+	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
+		rc = sqlite3_step(stmt);
+		if (rc == SQLITE_ROW && sqlite3_column_int(stmt, 1))
+			table_mark_virtual(
+				&engine->tables, (const char *)sqlite3_column_text(stmt, 0));
+	}
+	int status = rc == SQLITE_DONE ? 0 : failure_sqlite(failure, connection->db, rc);
+	sqlite3_finalize(stmt);
+	connection_return(connection);
+	return status;
+}
+
+static int check_io(struct db_engine *engine, struct failure *failure)
+{
+	struct db_pool_stats stats;
+	if (engine->options.io != DB_IO_DIRECT)
+		return 0;
+	db_pool_stats(engine->storage.pool, &stats);
+	return stats.direct_io ? 0
+			       : failure_set(failure, DB_EOPEN, "%s: no O_DIRECT here (%s)",
+					 engine->storage.path, stats.io);
+}
+
+/* What has come up so far, for an orderly way down from any point. */
+enum stage { STAGE_NONE, STAGE_STORAGE, STAGE_MEMORY, STAGE_WORKERS, STAGE_BACKGROUND };
+
+static int init_parts(struct db_engine *engine)
+{
+	int rc = init_locks(engine);
+	if (rc == 0)
+		rc = registry_init(&engine->statements);
+	if (rc == 0)
+		rc = connections_init(&engine->connections);
+	if (rc == 0)
+		rc = session_list_init(&engine->sessions, engine->options.session_limit);
+	if (rc == 0)
+		rc = reruns_init(&engine->reruns);
+	if (rc == 0)
+		rc = backup_init(&engine->backup);
+	engine->deadlock.check_ns = engine->options.deadlock_check_ns;
+	return rc;
+}
+
+static int bring_up(struct db_engine *engine, enum stage *stage, struct failure *failure)
+{
+	if (!memory_install())
+		engine_log(engine, "SQLite was already in use: statement memory is not counted");
+	int rc = storage_open(&engine->storage, &engine->options, failure);
+	if (rc)
+		return rc;
+	*stage = STAGE_STORAGE;
+	rc = init_parts(engine);
+	if (rc)
+		return failure_set(failure, rc, NULL);
+	*stage = STAGE_MEMORY;
+	init_connections(engine);
+	rc = open_database(engine, failure);
+	if (rc == 0)
+		rc = check_io(engine, failure);
+	if (rc)
+		return rc;
+	rc = workers_start(&engine->workers, engine->options.workers, engine->options.queue_limit);
+	if (rc)
+		return failure_set(failure, rc, NULL);
+	*stage = STAGE_WORKERS;
+	rc = background_start(engine, failure);
+	*stage = STAGE_BACKGROUND;
+	return rc;
+}
+
+/* The last connection out copies the log into the database and removes it. */
+static void leave_no_log(struct db_engine *engine)
+{
+	struct failure ignored;
+	struct connection *last = NULL;
+	if (engine->options.read_only || engine->options.no_checkpoint)
+		return;
+	if (connection_borrow(&engine->connections, &last, &ignored) == 0) {
+		sqlite3_wal_checkpoint_v2(last->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+		sqlite3_db_config(last->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+		connections_destroy(&engine->connections);
+		connection_close(last);
+	}
+}
+
+static void take_down(struct db_engine *engine, enum stage stage)
+{
+	if (stage >= STAGE_MEMORY)
+		backup_destroy(&engine->backup);
+	if (stage >= STAGE_BACKGROUND)
+		background_stop(engine);
+	if (stage >= STAGE_WORKERS) {
+		workers_stop(&engine->workers);
+		leave_no_log(engine);
+	}
+	if (stage >= STAGE_MEMORY) {
+		connections_destroy(&engine->connections);
+		reruns_destroy(&engine->reruns);
+		session_list_destroy(&engine->sessions);
+		registry_destroy(&engine->statements);
+		table_catalog_destroy(&engine->tables);
+		lock_space_destroy(&engine->locks);
+		deadlock_destroy(&engine->deadlock);
+	}
+	if (stage >= STAGE_STORAGE)
+		storage_close(&engine->storage);
+	free(engine);
+}
+
+int db_open(struct db_engine **out, const struct db_options *options, char *message)
+{
+	struct failure failure;
+	failure_clear(&failure);
+	if (!out || !options || check_options(options, &failure))
+		return failure_tell(&failure, message), DB_EINVAL;
+	struct db_engine *engine = calloc(1, sizeof(*engine));
+	if (!engine)
+		return failure_set(&failure, DB_ENOMEM, NULL), failure_tell(&failure, message);
+	enum stage stage = STAGE_NONE;
+	engine->options = *options;
+	fill_defaults(&engine->options);
+	if (bring_up(engine, &stage, &failure)) {
+		take_down(engine, stage);
+		return failure_tell(&failure, message);
+	}
+	engine->options.data_dir = engine->storage.folder;
+	*out = engine;
+	return 0;
+}
+
+void db_close(struct db_engine *engine)
+{
+	if (engine)
+		take_down(engine, STAGE_BACKGROUND);
+}
+
+/* ---- Statements ----------------------------------------------------------------------------------- */
+
+int db_prepare(struct db_engine *engine, const char *sql, struct db_statement *statement,
+	char *message)
+{
+	struct failure failure;
+	failure_clear(&failure);
+	if (!engine || !sql || !statement)
+		return failure_set(&failure, DB_EINVAL, NULL), failure_tell(&failure, message);
+	enum verb verb = verb_of(sql);
+	uint32_t id = 0;
+	if (!verb_is_control(verb)) { /* compiled once, to hear SQLite's opinion */
+		struct connection *connection;
+		if (connection_borrow(&engine->connections, &connection, &failure))
+			return failure_tell(&failure, message);
+		connection_compile(
+			connection, 0, sql, statement_hash(sql), verb, &failure);
+		connection_return(connection);
+	}
+	if (failure.status == 0 && registry_add(&engine->statements, sql, &id))
+		failure_set(&failure, DB_ETOOBIG, "more than %d prepared statements",
+			DB_STATEMENTS_MAX);
+	statement->id = failure.status ? 0 : id;
+	return failure_tell(&failure, message);
+}
+
+/* ---- Figures ---------------------------------------------------------------------------------------- */
+
+struct db_resources db_resources(const struct db_engine *engine)
+{
+	return (struct db_resources){.table_locks = engine->locks.resources[LOCK_KIND_TABLE],
+		.global_lock = engine->locks.resources[LOCK_KIND_GLOBAL],
+		.write_gate = engine->locks.resources[LOCK_KIND_GATE],
+		.workers = engine->workers.resource,
+		.pool = engine->storage.resource};
+}
+
+const char *db_table_name(const struct db_engine *engine, uint32_t instance)
+{
+	return table_name(&engine->tables, instance);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* request.h - a statement from the client's call to its result, across threads and reruns. */
+#ifndef DEMO_DB_REQUEST_H
+#define DEMO_DB_REQUEST_H
+
+#include "demo-db/engine/session.h"
+
+/* Jobs of a session, run by workers. */
+void request_run(struct job *job);
+void request_abort(struct job *job);
+/* The worker thread that ran the statement is ending by pthread_cancel. */
+void request_lost_thread(struct db_session *session);
+/* Queues a parked or rerun statement again; `finish` to end it, else to run it. Fence held. */
+void request_requeue(struct db_session *session, bool finish);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state.h - the engine as one structure: each part belongs to the file that bears its name. */
+#ifndef DEMO_DB_STATE_H
+#define DEMO_DB_STATE_H
+
+#include "demo-db/engine/background.h"
+#include "demo-db/engine/backup.h"
+#include "demo-db/engine/deadlock.h"
+#include "demo-db/engine/global_lock.h"
+#include "demo-db/engine/pool.h"
+#include "demo-db/engine/rerun.h"
+#include "demo-db/engine/session.h"
+#include "demo-db/engine/storage.h"
+#include "demo-db/engine/write_gate.h"
+
+struct db_engine {
+	struct db_options options; /* defaults filled in; data_dir is a copy */
+	struct storage storage;
+	struct lock_space locks;
+	struct table_catalog tables;
+	struct lock global, gate;
+	struct statement_registry statements;
+	struct connections connections;
+	struct workers workers;
+	struct session_list sessions;
+	struct reruns reruns;
+	struct deadlock_search deadlock;
+	struct background background;
+	struct backup backup;
+};
+
+/* One line to the host's log. */
+void engine_log(struct db_engine *engine, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif
