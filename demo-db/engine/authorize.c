@@ -22,31 +22,31 @@ struct pragma_rule {
 };
 
 static const struct pragma_rule pragma_allowed[] = {
-	{"application_id", false},
-	{"collation_list", false},
-	{"compile_options", false},
-	{"data_version", false},
-	{"database_list", false},
-	{"encoding", false},
-	{"foreign_key_check", true},
-	{"foreign_key_list", true},
-	{"foreign_keys", false},
-	{"freelist_count", false},
-	{"function_list", false},
-	{"index_info", true},
-	{"index_list", true},
-	{"index_xinfo", true},
-	{"integrity_check", true},
-	{"journal_mode", false},
-	{"page_count", false},
-	{"page_size", false},
-	{"quick_check", true},
-	{"schema_version", false},
-	{"synchronous", false},
-	{"table_info", true},
-	{"table_list", true},
-	{"table_xinfo", true},
-	{"user_version", false},
+	{ "application_id", false },
+	{ "collation_list", false },
+	{ "compile_options", false },
+	{ "data_version", false },
+	{ "database_list", false },
+	{ "encoding", false },
+	{ "foreign_key_check", true },
+	{ "foreign_key_list", true },
+	{ "foreign_keys", false },
+	{ "freelist_count", false },
+	{ "function_list", false },
+	{ "index_info", true },
+	{ "index_list", true },
+	{ "index_xinfo", true },
+	{ "integrity_check", true },
+	{ "journal_mode", false },
+	{ "page_count", false },
+	{ "page_size", false },
+	{ "quick_check", true },
+	{ "schema_version", false },
+	{ "synchronous", false },
+	{ "table_info", true },
+	{ "table_list", true },
+	{ "table_xinfo", true },
+	{ "user_version", false },
 };
 
 static bool pragma_is_allowed(const char *name, const char *argument)
@@ -71,8 +71,8 @@ static bool is_internal_name(const char *name)
 	return strncasecmp(name, "sqlite_", 7) == 0 || strncasecmp(name, "pragma_", 7) == 0;
 }
 
-static int touch(struct authorizer *authorizer, const char *name, const char *database,
-	enum table_mode mode)
+static int touch(
+	struct authorizer *authorizer, const char *name, const char *database, enum table_mode mode)
 {
 	if (!name || is_internal_name(name) || (database && strcmp(database, "temp") == 0))
 		return SQLITE_OK;
@@ -102,15 +102,15 @@ static int write(struct authorizer *authorizer, const char *name, const char *da
 	return touch(authorizer, name, database, TABLE_ROW_EXCLUSIVE);
 }
 
-/* For a DELETE, IGNORE means: allowed, but not by dropping the whole tree in one step, which nothing
- * could interrupt (sqlite3_set_authorizer's documentation). */
+/* For a DELETE, IGNORE means: allowed, but not by dropping the whole tree in one step, which
+ * nothing could interrupt (sqlite3_set_authorizer's documentation). */
 static int row_by_row(int answer)
 {
 	return answer == SQLITE_OK ? SQLITE_IGNORE : answer;
 }
 
-static int define(struct authorizer *authorizer, const char *name, const char *database,
-	enum table_mode mode)
+static int define(
+	struct authorizer *authorizer, const char *name, const char *database, enum table_mode mode)
 {
 	authorizer->writes_main = true;
 	return touch(authorizer, name, database, mode);
@@ -211,7 +211,7 @@ void authorizer_install(struct authorizer *authorizer, sqlite3 *db, struct table
 static void forget(struct authorizer *authorizer, enum authorize_mode mode, struct lock_set *set)
 {
 	struct table_catalog *catalog = authorizer->catalog;
-	*authorizer = (struct authorizer){.mode = mode, .catalog = catalog, .set = set};
+	*authorizer = (struct authorizer){ .mode = mode, .catalog = catalog, .set = set };
 }
 
 void authorizer_collect(struct authorizer *authorizer, struct lock_set *set)

@@ -19,13 +19,13 @@ enum authorize_mode {
 struct authorizer {
 	enum authorize_mode mode;
 	struct table_catalog *catalog;
-	struct lock_set *set;	       /* COLLECT: filled; CHECK: what is held */
+	struct lock_set *set; /* COLLECT: filled; CHECK: what is held */
 	/* COLLECT: findings */
 	bool writes_main, writes_temp, makes_temp, reindexes;
 	int failed; /* DB_ETABLES, DB_ENOMEM: the set is incomplete */
 	/* why something was denied */
-	bool missed;	   /* CHECK: a table outside the set: lock more and retry */
-	int denied;	   /* a db_error, 0 = nothing was denied */
+	bool missed;	  /* CHECK: a table outside the set: lock more and retry */
+	int denied;	  /* a db_error, 0 = nothing was denied */
 	const char *what; /* in words; static storage */
 };
 

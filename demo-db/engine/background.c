@@ -2,12 +2,14 @@
 /*
  * background.c - two threads: one looks for deadlocks and reruns, one checkpoints.
  *
- * Checkpoints. The log should stay below its limit. From half of it on a PASSIVE checkpoint copies
- * what no reader needs; it disturbs nobody. Under steady writing it never catches up with the last
- * commit, and the log grows; so from three quarters on the checkpointer takes the write gate, in
- * its turn, and checkpoints with RESTART: now everything is copied and the next writer begins the
- * log anew. RESTART and TRUNCATE without the gate would hand SQLITE_BUSY to writers. What a reader
- * pins stays; that shows in wal_bytes.
+ * Checkpoints. The log should stay below its limit. From a quarter of it on a PASSIVE checkpoint
+ * copies what no reader needs; it disturbs nobody. Under steady writing it cannot catch up with the
+ * last commit, so the log is never begun anew: when the log would outgrow half its limit meanwhile,
+ * the checkpointer takes the write gate, in its turn, and checkpoints with RESTART. Now everything
+ * is copied and the next writer starts at the front. RESTART and TRUNCATE without the gate would
+ * hand SQLITE_BUSY to writers. Should the checkpointer come too late, the next writer that gets the
+ * gate copies the log itself before it begins, as SQLite's own automatic checkpoint would. What a
+ * reader pins stays; that shows in wal_bytes.
  *
  * A checkpoint cannot be interrupted usefully, so it is a blocked phase of a background task.
  *
@@ -16,13 +18,17 @@
 #include "demo-db/engine/state.h"
 
 #define TICK_NS	      20000000ull  /* housekeeper */
-#define GAP_NS	      10000000ull  /* between two checkpoints */
-#define PINNED_GAP_NS 200000000ull /* when a reader kept the last one from finishing */
+#define PINNED_GAP_NS 200000000ull /* after a checkpoint that a reader kept from finishing */
+#define PASSIVE_PART  4		   /* of the limit: checkpoints begin */
+#define GATED_PART    2		   /* of the limit: writers are held for one */
+#define FORCED_PART   8		   /* all but this part of the limit: the next writer copies */
+#define COPY_NS	      100000ull	   /* a page, before one was measured: a slow O_DIRECT write */
 #define FRAME_BYTES   (DB_PAGE_BYTES + 24)
 #define WAL_HEADER    32
 #define GATE_WAIT_NS  10000000000ull
 
-/* ---- The housekeeper --------------------------------------------------------------------------- */
+/* ---- The housekeeper ---------------------------------------------------------------------------
+ */
 
 /* Sleeps until the time is up; false: stop. */
 static bool rest(struct background *background, uint64_t ns)
@@ -48,22 +54,41 @@ static void *housekeeper(void *arg)
 	return NULL;
 }
 
-/* ---- Checkpoints --------------------------------------------------------------------------------- */
+/* ---- Checkpoints
+ * --------------------------------------------------------------------------------- */
 
 void background_on_commit(void *arg, uint32_t wal_pages)
 {
 	struct db_engine *engine = arg;
 	struct background *background = &engine->background;
 	uint64_t bytes = WAL_HEADER + (uint64_t)wal_pages * FRAME_BYTES;
+	if (background->uncopied_bytes == 0)
+		background->growing_since_ns = cancel_now_ns();
 	background->wal_bytes = bytes;
 	background->uncopied_bytes = bytes;
 	if (bytes > background->wal_bytes_peak)
 		background->wal_bytes_peak = bytes;
-	if (bytes >= engine->options.wal_limit_bytes / 2 && background->checkpointing)
-		pthread_cond_broadcast(&background->wake);
+	if (bytes < engine->options.wal_limit_bytes / PASSIVE_PART || !background->asleep)
+		return;
+	pthread_mutex_lock(&background->mutex);
+	pthread_cond_broadcast(&background->wake);
+	pthread_mutex_unlock(&background->mutex);
 }
 
-struct outcome {
+/* Would the log outgrow its middle while it is copied beside the writers? From how fast it grew and
+ * how long a page took last time. */
+static bool will_outgrow(const struct db_engine *engine)
+{
+	const struct background *background = &engine->background;
+	uint64_t bytes = background->uncopied_bytes;
+	uint64_t age_ns = cancel_now_ns() - background->growing_since_ns + 1;
+	uint64_t copy_ns = bytes / FRAME_BYTES * background->copy_page_ns;
+	double growth = (double)bytes * (double)copy_ns / (double)age_ns;
+	return (double)background->wal_bytes + growth >=
+	       (double)(engine->options.wal_limit_bytes / GATED_PART);
+}
+
+struct outcome { /* of one checkpoint */
 	int rc;
 	bool complete; /* everything in the log has been copied */
 };
@@ -72,21 +97,41 @@ static struct outcome checkpoint(struct db_engine *engine, int mode)
 {
 	struct background *background = &engine->background;
 	int frames = 0, copied = 0;
+	uint64_t pages = background->uncopied_bytes / FRAME_BYTES;
 	uint64_t start_ns = cancel_now_ns();
-	(void)blockCancel();
+	bool blocked =
+		blockCancel() == 0; /* nobody may cancel it; but were it so, no allow is owed */
 	pthread_mutex_lock(&background->one_at_a_time);
-	int rc = sqlite3_wal_checkpoint_v2(
-		background->connection->db, NULL, mode, &frames, &copied);
+	int rc =
+		sqlite3_wal_checkpoint_v2(background->connection->db, NULL, mode, &frames, &copied);
 	pthread_mutex_unlock(&background->one_at_a_time);
-	allowCancel();
+	if (blocked)
+		allowCancel();
 	background->checkpoints++;
-	background->checkpoint_ns += cancel_now_ns() - start_ns;
-	struct outcome outcome = {.rc = rc, .complete = rc == SQLITE_OK && frames == copied};
+	uint64_t took_ns = cancel_now_ns() - start_ns;
+	background->checkpoint_ns += took_ns;
+	if (pages)
+		background->copy_page_ns = took_ns / pages;
+	struct outcome outcome = { .rc = rc, .complete = rc == SQLITE_OK && frames == copied };
 	if (outcome.complete)
 		background->uncopied_bytes = 0;
 	if (outcome.complete && mode != SQLITE_CHECKPOINT_PASSIVE)
 		background->wal_bytes = 0;
 	return outcome;
+}
+
+/* A log that a reader pins is not tried again by writers before it has grown as much once more. */
+void background_before_write(struct db_engine *engine)
+{
+	struct background *background = &engine->background;
+	uint64_t limit = engine->options.wal_limit_bytes;
+	uint64_t bytes = background->wal_bytes;
+	if (bytes < limit / FORCED_PART * (FORCED_PART - 1) || !background->checkpointing ||
+		bytes < background->forced_bytes + limit / GATED_PART)
+		return;
+	struct outcome outcome = checkpoint(engine, SQLITE_CHECKPOINT_RESTART);
+	background->checkpoints_gated++;
+	background->forced_bytes = outcome.complete ? 0 : bytes;
 }
 
 /* With the gate no writer is inside and none can come. */
@@ -97,6 +142,8 @@ static int gated_checkpoint(struct db_engine *engine, struct lock_owner *owner, 
 		return rc;
 	struct outcome outcome = checkpoint(engine, mode);
 	engine->background.checkpoints_gated++;
+	if (outcome.complete)
+		engine->background.forced_bytes = 0;
 	lock_release_all(owner);
 	if (outcome.rc == SQLITE_BUSY) /* readers of an older snapshot: copied as far as it goes */
 		return 0;
@@ -108,9 +155,9 @@ static int gated_checkpoint(struct db_engine *engine, struct lock_owner *owner, 
 
 static struct cancel_task begin_task(const char *what)
 {
-	const struct cancel_task_options options = {.struct_size = sizeof(options),
+	const struct cancel_task_options options = { .struct_size = sizeof(options),
 		.signature = statement_hash(what),
-		.flags = CANCEL_BACKGROUND};
+		.flags = CANCEL_BACKGROUND };
 	return createCancel(&options);
 }
 
@@ -120,23 +167,24 @@ static uint64_t shorten_log(struct db_engine *engine)
 	struct background *background = &engine->background;
 	uint64_t limit = engine->options.wal_limit_bytes;
 	struct cancel_task task = begin_task("checkpoint");
-	bool complete = checkpoint(engine, SQLITE_CHECKPOINT_PASSIVE).complete;
-	if (background->wal_bytes >= limit / 4 * 3)
+	bool gated = will_outgrow(engine);
+	if (!gated)
+		(void)checkpoint(engine, SQLITE_CHECKPOINT_PASSIVE);
+	if (gated || background->wal_bytes >= limit / GATED_PART)
 		(void)gated_checkpoint(engine, &background->owner, SQLITE_CHECKPOINT_RESTART);
 	freeCancel(task);
-	return complete || background->uncopied_bytes < limit / 2 ? GAP_NS : PINNED_GAP_NS;
+	return background->uncopied_bytes >= limit / GATED_PART ? PINNED_GAP_NS : 0;
 }
 
 static bool await_growth(struct db_engine *engine)
 {
 	struct background *background = &engine->background;
 	pthread_mutex_lock(&background->mutex);
+	background->asleep = true;
 	while (!background->stopping &&
-		background->uncopied_bytes < engine->options.wal_limit_bytes / 2) {
-		/* on_commit does not take the mutex: a wake-up may be missed, not for long */
-		struct timespec deadline = deadline_after(5 * TICK_NS);
-		pthread_cond_timedwait(&background->wake, &background->mutex, &deadline);
-	}
+		background->uncopied_bytes < engine->options.wal_limit_bytes / PASSIVE_PART)
+		pthread_cond_wait(&background->wake, &background->mutex);
+	background->asleep = false;
 	bool go = !background->stopping;
 	pthread_mutex_unlock(&background->mutex);
 	return go;
@@ -152,9 +200,9 @@ static void *checkpointer(void *arg)
 
 int db_checkpoint(struct db_engine *engine, enum db_checkpoint_mode mode)
 {
-	static const int modes[] = {[DB_CHECKPOINT_PASSIVE] = SQLITE_CHECKPOINT_PASSIVE,
+	static const int modes[] = { [DB_CHECKPOINT_PASSIVE] = SQLITE_CHECKPOINT_PASSIVE,
 		[DB_CHECKPOINT_RESTART] = SQLITE_CHECKPOINT_RESTART,
-		[DB_CHECKPOINT_TRUNCATE] = SQLITE_CHECKPOINT_TRUNCATE};
+		[DB_CHECKPOINT_TRUNCATE] = SQLITE_CHECKPOINT_TRUNCATE };
 	if (!engine || (unsigned)mode > DB_CHECKPOINT_TRUNCATE)
 		return DB_EINVAL;
 	struct lock_owner owner;
@@ -171,11 +219,13 @@ int db_checkpoint(struct db_engine *engine, enum db_checkpoint_mode mode)
 	return rc;
 }
 
-/* ---- Start and stop -------------------------------------------------------------------------------- */
+/* ---- Start and stop
+ * -------------------------------------------------------------------------------- */
 
 int background_start(struct db_engine *engine, struct failure *failure)
 {
 	struct background *background = &engine->background;
+	background->copy_page_ns = COPY_NS;
 	pthread_mutex_init(&background->mutex, NULL);
 	pthread_mutex_init(&background->one_at_a_time, NULL);
 	if (cond_init_monotonic(&background->wake))

@@ -2,11 +2,11 @@
 /*
  * backup.c - copies the database, page by page, from one snapshot.
  *
- * As FLUSH TABLES WITH READ LOCK and a copy would: it takes the global lock exclusively, which waits
- * for every open transaction and bars every new one, opens its snapshot at that quiet instant, and
- * downgrades to shared. Then it copies in steps, and each step is a point where it can be cancelled.
- * The copy is made under a temporary name in the target's folder, synced, and renamed: a half-made
- * backup is never seen.
+ * As FLUSH TABLES WITH READ LOCK and a copy would: it takes the global lock exclusively, which
+ * waits for every open transaction and bars every new one, opens its snapshot at that quiet
+ * instant, and downgrades to shared. Then it copies in steps, and each step is a point where it can
+ * be cancelled. The copy is made under a temporary name in the target's folder, synced, and
+ * renamed: a half-made backup is never seen.
  *
  * Owns the backup's thread and task. Must not know who asked for it.
  */
@@ -42,7 +42,8 @@ void backup_destroy(struct backup *backup)
 	pthread_mutex_destroy(&backup->mutex);
 }
 
-/* ---- Cancel ----------------------------------------------------------------------------------- */
+/* ---- Cancel -----------------------------------------------------------------------------------
+ */
 
 static bool cancel_it(struct backup *backup, _Atomic bool *flag)
 {
@@ -73,7 +74,8 @@ static bool is_cancelled(const struct backup *backup)
 	return cancelRequested() || backup->requested || backup->cancelled;
 }
 
-/* ---- The copy ---------------------------------------------------------------------------------- */
+/* ---- The copy ----------------------------------------------------------------------------------
+ */
 
 static int run_sql(sqlite3 *db, const char *sql, struct failure *failure)
 {
@@ -83,14 +85,14 @@ static int run_sql(sqlite3 *db, const char *sql, struct failure *failure)
 
 static void pause_for(uint64_t ns)
 {
-	struct timespec time = {
-		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	struct timespec time = { .tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000) };
 	if (ns)
 		nanosleep(&time, NULL);
 }
 
-static int copy_pages(struct backup *backup, sqlite3_backup *copy, sqlite3 *target,
-	struct failure *failure)
+static int copy_pages(
+	struct backup *backup, sqlite3_backup *copy, sqlite3 *target, struct failure *failure)
 {
 	for (;;) {
 		if (is_cancelled(backup))
@@ -106,8 +108,8 @@ static int copy_pages(struct backup *backup, sqlite3_backup *copy, sqlite3 *targ
 	}
 }
 
-static int copy_database(struct backup *backup, sqlite3 *source, const char *path,
-	struct failure *failure)
+static int copy_database(
+	struct backup *backup, sqlite3 *source, const char *path, struct failure *failure)
 {
 	sqlite3 *target = NULL;
 	int status;
@@ -157,7 +159,8 @@ static int copy_to(struct backup *backup, sqlite3 *source, struct failure *failu
 	return status;
 }
 
-/* ---- The task ----------------------------------------------------------------------------------- */
+/* ---- The task -----------------------------------------------------------------------------------
+ */
 
 static int lock_everything(struct db_engine *engine, struct failure *failure)
 {
@@ -165,8 +168,8 @@ static int lock_everything(struct db_engine *engine, struct failure *failure)
 	int rc = global_lock_exclusive(&backup->owner, &engine->global, LOCK_WAIT_NS);
 	uint32_t tables = backup->options.table_locks ? engine->tables.count : 0;
 	for (uint32_t i = 0; i < tables && rc == 0; i++) {
-		const struct lock_request request = {
-			.lock = &engine->tables.tables[i]->lock, .mode = TABLE_ACCESS_SHARE};
+		const struct lock_request request = { .lock = &engine->tables.tables[i]->lock,
+			.mode = TABLE_ACCESS_SHARE };
 		rc = lock_acquire(&backup->owner, &request, 1, LOCK_WAIT_NS, NULL);
 	}
 	if (rc == DB_ECANCELLED)
@@ -174,8 +177,8 @@ static int lock_everything(struct db_engine *engine, struct failure *failure)
 	return rc ? failure_set(failure, rc, "%s", backup->owner.wait_text) : 0;
 }
 
-static int copy_from_snapshot(struct db_engine *engine, struct connection *connection,
-	struct failure *failure)
+static int copy_from_snapshot(
+	struct db_engine *engine, struct connection *connection, struct failure *failure)
 {
 	struct backup *backup = &engine->backup;
 	int status = lock_everything(engine, failure);
@@ -195,13 +198,13 @@ static struct cancel_task begin_task(struct db_engine *engine)
 {
 	const struct db_backup_options *wanted = &engine->backup.options;
 	bool cancellable = !wanted->exempt && !engine->options.no_action;
-	const struct cancel_task_options options = {.struct_size = sizeof(options),
+	const struct cancel_task_options options = { .struct_size = sizeof(options),
 		.key = wanted->key,
 		.signature = statement_hash("backup"),
 		.class_index = wanted->class_index,
 		.flags = (uint8_t)(CANCEL_BACKGROUND | (cancellable ? CANCEL_CANCELLABLE : 0)),
 		.action = backup_action,
-		.action_arg = &engine->backup};
+		.action_arg = &engine->backup };
 	return createCancel(&options);
 }
 
@@ -223,7 +226,7 @@ static int attempt(struct db_engine *engine, struct failure *failure)
  * holds nothing meanwhile. */
 static bool runs_again(struct backup *backup, struct cancel_task task)
 {
-	struct cancel_ticket ticket = {0};
+	struct cancel_ticket ticket = { 0 };
 	if (backup->options.no_rerun || !cancelRequested())
 		return false;
 	while (!backup->cancelled) {

@@ -7,14 +7,14 @@
 
 struct db_engine;
 
-struct backup { /* one at a time */
+struct backup {		       /* one at a time */
 	pthread_mutex_t mutex; /* leaf but for the locks' space */
 	bool running, joinable;
 	pthread_t thread;
 	struct db_backup_options options; /* path is a copy */
 	struct lock_owner owner;	  /* alive while running */
-	_Atomic bool requested; /* by the library */
-	_Atomic bool cancelled; /* by the host: for good */
+	_Atomic bool requested;		  /* by the library */
+	_Atomic bool cancelled;		  /* by the host: for good */
 	_Atomic uint64_t done, failed;
 };
 

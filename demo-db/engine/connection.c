@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Opening ---------------------------------------------------------------------------------- */
+/* ---- Opening ----------------------------------------------------------------------------------
+ */
 
 static int on_wal_commit(void *arg, sqlite3 *db, const char *name, int pages)
 {
@@ -37,7 +38,8 @@ static int configure(struct connections *pool, sqlite3 *db)
 	snprintf(sql, sizeof(sql),
 		"PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=%s;"
 		"PRAGMA wal_autocheckpoint=0; PRAGMA busy_timeout=0; PRAGMA foreign_keys=ON;"
-		"PRAGMA recursive_triggers=ON; PRAGMA journal_size_limit=%llu; PRAGMA query_only=%s;"
+		"PRAGMA recursive_triggers=ON; PRAGMA journal_size_limit=%llu; PRAGMA "
+		"query_only=%s;"
 		"%s;",
 		DB_PAGE_BYTES, options->sync_commits ? "FULL" : "NORMAL",
 		(unsigned long long)options->wal_limit_bytes, options->read_only ? "ON" : "OFF",
@@ -46,8 +48,9 @@ static int configure(struct connections *pool, sqlite3 *db)
 	sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_wal_hook(db, on_wal_commit, pool);
-	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+	int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+	sqlite3_wal_hook(db, on_wal_commit, pool); /* wal_autocheckpoint would remove it */
+	return rc;
 }
 
 void connection_set_cache(struct connection *connection, uint32_t pages)
@@ -75,6 +78,8 @@ int connection_open(struct connections *pool, struct connection **out, struct fa
 		rc = configure(pool, connection->db);
 	if (rc != SQLITE_OK) {
 		int status = failure_sqlite(failure, connection->db, rc);
+		if (*db_pool_refusal())
+			failure_set(failure, status, "%s", db_pool_refusal());
 		connection_close(connection);
 		return status;
 	}
@@ -97,20 +102,26 @@ void connection_close(struct connection *connection)
 	free(connection);
 }
 
-/* ---- The pool ----------------------------------------------------------------------------------- */
+/* ---- The pool -----------------------------------------------------------------------------------
+ */
 
 int connections_init(struct connections *pool)
 {
 	return pthread_mutex_init(&pool->mutex, NULL) ? DB_ENOMEM : 0;
 }
 
-void connections_destroy(struct connections *pool)
+void connections_close_idle(struct connections *pool)
 {
 	while (pool->idle) {
 		struct connection *connection = pool->idle;
 		pool->idle = connection->next;
 		connection_close(connection);
 	}
+}
+
+void connections_destroy(struct connections *pool)
+{
+	connections_close_idle(pool);
 	pthread_mutex_destroy(&pool->mutex);
 }
 
@@ -151,7 +162,8 @@ void connection_return(struct connection *connection)
 	pthread_mutex_unlock(&pool->mutex);
 }
 
-/* ---- Statements ----------------------------------------------------------------------------------- */
+/* ---- Statements
+ * ----------------------------------------------------------------------------------- */
 
 static struct compiled *find_text(struct connection *connection, const char *sql, uint64_t hash)
 {
@@ -208,17 +220,19 @@ void connection_forget(struct connection *connection, struct compiled *compiled)
 	compiled_free(compiled);
 }
 
-int connection_run(struct connection *connection, enum connection_verb verb, struct failure *failure)
+int connection_run(
+	struct connection *connection, enum connection_verb verb, struct failure *failure)
 {
-	static const char *const texts[] = {[CONNECTION_BEGIN] = "BEGIN",
-		[CONNECTION_BEGIN_IMMEDIATE] = "BEGIN IMMEDIATE", [CONNECTION_COMMIT] = "COMMIT",
-		[CONNECTION_ROLLBACK] = "ROLLBACK"};
+	static const char *const texts[] = { [CONNECTION_BEGIN] = "BEGIN",
+		[CONNECTION_BEGIN_IMMEDIATE] = "BEGIN IMMEDIATE",
+		[CONNECTION_COMMIT] = "COMMIT",
+		[CONNECTION_ROLLBACK] = "ROLLBACK" };
 	authorizer_internal(&connection->authorizer);
 	sqlite3_stmt **stmt = &connection->own[verb];
 	int rc = SQLITE_OK;
 	if (!*stmt)
-		rc = sqlite3_prepare_v3(connection->db, texts[verb], -1,
-			SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+		rc = sqlite3_prepare_v3(
+			connection->db, texts[verb], -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
 	if (rc == SQLITE_OK) {
 		rc = sqlite3_step(*stmt);
 		sqlite3_reset(*stmt);

@@ -6,7 +6,8 @@
 #include "demo-db/engine/progress.h"
 #include "demo-db/engine/statement.h"
 
-#define CONNECTION_TEXTS_MAX 64 /* ad-hoc statements kept compiled */
+#define CONNECTION_TEXTS_MAX   64 /* ad-hoc statements kept compiled */
+#define CONNECTION_CACHE_PAGES 16 /* SQLite's own cache, above the pool, without a grant */
 
 enum connection_verb { /* the engine's own statements */
 	CONNECTION_BEGIN,
@@ -53,7 +54,8 @@ struct connections {
 };
 
 int connections_init(struct connections *pool);
-void connections_destroy(struct connections *pool); /* closes the idle ones; none is in use */
+void connections_close_idle(struct connections *pool);
+void connections_destroy(struct connections *pool); /* none is in use */
 
 /* Opens one outside the pool's count (checkpoints, backup). */
 int connection_open(struct connections *pool, struct connection **out, struct failure *failure);
@@ -67,7 +69,8 @@ struct compiled *connection_compile(struct connection *connection, uint32_t id, 
 	uint64_t hash, enum verb verb, struct failure *failure);
 /* Drops it from the cache, because its locks were wrong or are not to be kept. */
 void connection_forget(struct connection *connection, struct compiled *compiled);
-int connection_run(struct connection *connection, enum connection_verb verb, struct failure *failure);
+int connection_run(
+	struct connection *connection, enum connection_verb verb, struct failure *failure);
 bool connection_in_transaction(const struct connection *connection);
 /* SQLite's page cache of this connection; 0: the default for statements without a grant. */
 void connection_set_cache(struct connection *connection, uint32_t pages);

@@ -25,10 +25,10 @@ static int begin(struct db_session *session)
 		return failure_set(&session->run.failure, DB_ESYNTAX, "syntax error in BEGIN");
 	if (transaction->state == TX_BLOCK)
 		return notice(session, DB_EACTIVE, "there is already a transaction in progress");
-	*transaction = (struct transaction){.state = TX_BLOCK,
+	*transaction = (struct transaction){ .state = TX_BLOCK,
 		.repeatable_read = options.repeatable_read,
 		.read_only = options.read_only,
-		.start_ns = session->run.arrival_ns};
+		.start_ns = session->run.arrival_ns };
 	return 0;
 }
 
@@ -83,8 +83,8 @@ static int lock_table(struct db_session *session)
 	if (!verb_parse_lock(session->run.sql, name, &mode))
 		return failure_set(failure, DB_ESYNTAX, "syntax error in LOCK TABLE");
 	if (session->transaction.state != TX_BLOCK)
-		return failure_set(failure, DB_ENOBLOCK,
-			"LOCK TABLE can only be used in transaction blocks");
+		return failure_set(
+			failure, DB_ENOBLOCK, "LOCK TABLE can only be used in transaction blocks");
 	int rc = transaction_connection(session);
 	if (rc)
 		return rc;
@@ -94,8 +94,8 @@ static int lock_table(struct db_session *session)
 	struct table *table = table_find(&engine->tables, name);
 	if (!table)
 		return failure_set(failure, DB_ETABLES, NULL);
-	const struct lock_request requests[] = {{.lock = &engine->global, .mode = CANCEL_SHARED},
-		{.lock = &table->lock, .mode = (uint8_t)mode}};
+	const struct lock_request requests[] = { { .lock = &engine->global, .mode = CANCEL_SHARED },
+		{ .lock = &table->lock, .mode = (uint8_t)mode } };
 	return execute_lock(session, requests, 2);
 }
 

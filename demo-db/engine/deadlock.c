@@ -37,7 +37,8 @@ void deadlock_destroy(struct deadlock_search *search)
 	search->capacity = 0;
 }
 
-/* ---- The graph ---------------------------------------------------------------------------------- */
+/* ---- The graph ----------------------------------------------------------------------------------
+ */
 
 static uint32_t count_owners(const struct lock_space *space)
 {
@@ -74,8 +75,8 @@ static void mark_slot_waiters(struct deadlock_node *nodes, const struct workers 
 				nodes[job->owner->node].kind = NODE_SLOT;
 }
 
-static uint32_t build(struct deadlock_search *search, struct lock_space *space,
-	const struct workers *workers)
+static uint32_t build(
+	struct deadlock_search *search, struct lock_space *space, const struct workers *workers)
 {
 	uint32_t count = count_owners(space);
 	if (!make_room(search, count))
@@ -83,8 +84,8 @@ static uint32_t build(struct deadlock_search *search, struct lock_space *space,
 	uint32_t at = 0;
 	for (struct lock_owner *owner = space->owners; owner; owner = owner->next_owner) {
 		owner->node = at;
-		search->nodes[at++] = (struct deadlock_node){
-			.owner = owner, .kind = owner->wait.lock ? NODE_LOCK : NODE_FREE};
+		search->nodes[at++] = (struct deadlock_node){ .owner = owner,
+			.kind = owner->wait.lock ? NODE_LOCK : NODE_FREE };
 	}
 	mark_slot_waiters(search->nodes, workers);
 	mark_slots(search->nodes, &workers->running);
@@ -94,7 +95,8 @@ static uint32_t build(struct deadlock_search *search, struct lock_space *space,
 	return count;
 }
 
-/* ---- Progress ------------------------------------------------------------------------------------- */
+/* ---- Progress
+ * ------------------------------------------------------------------------------------- */
 
 /* The next owner that bars a lock's waiter and cannot go on; NULL: none, so the waiter can. */
 static struct lock_owner *barring(const struct deadlock_node *nodes, const struct lock_owner *owner)
@@ -108,7 +110,8 @@ static struct lock_owner *barring(const struct deadlock_node *nodes, const struc
 	return ahead && !nodes[ahead->node].goes_on ? ahead : NULL;
 }
 
-static struct lock_owner *slot_holder(const struct deadlock_node *nodes, uint32_t count, bool goes_on)
+static struct lock_owner *slot_holder(
+	const struct deadlock_node *nodes, uint32_t count, bool goes_on)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (nodes[i].holds_slot && nodes[i].goes_on == goes_on)
@@ -134,10 +137,11 @@ static void spread_progress(struct deadlock_node *nodes, uint32_t count)
 	}
 }
 
-/* ---- The victim ----------------------------------------------------------------------------------- */
+/* ---- The victim
+ * ----------------------------------------------------------------------------------- */
 
-static struct deadlock_node *next_of(struct deadlock_node *nodes, uint32_t count,
-	const struct deadlock_node *node)
+static struct deadlock_node *next_of(
+	struct deadlock_node *nodes, uint32_t count, const struct deadlock_node *node)
 {
 	struct lock_owner *owner = node->kind == NODE_SLOT ? slot_holder(nodes, count, false)
 							   : barring(nodes, node->owner);
@@ -145,8 +149,8 @@ static struct deadlock_node *next_of(struct deadlock_node *nodes, uint32_t count
 }
 
 /* Walks from a deadlocked node until one repeats: the walk from there on is a cycle. */
-static struct lock_owner *youngest_of_cycle(struct deadlock_node *nodes, uint32_t count,
-	struct deadlock_node *node)
+static struct lock_owner *youngest_of_cycle(
+	struct deadlock_node *nodes, uint32_t count, struct deadlock_node *node)
 {
 	for (uint32_t step = 1; node && !node->visited; step++) {
 		node->visited = step;
@@ -157,17 +161,18 @@ static struct lock_owner *youngest_of_cycle(struct deadlock_node *nodes, uint32_
 	struct lock_owner *victim = NULL;
 	const struct deadlock_node *start = node;
 	do {
-		if (node->kind == NODE_LOCK && (!victim || node->owner->age > victim->age ||
-						       (node->owner->age == victim->age &&
-							       node->owner->number > victim->number)))
+		if (node->kind == NODE_LOCK &&
+			(!victim || node->owner->age > victim->age ||
+				(node->owner->age == victim->age &&
+					node->owner->number > victim->number)))
 			victim = node->owner;
 		node = next_of(nodes, count, node);
 	} while (node != start);
 	return victim;
 }
 
-static void end_victim(struct lock_space *space, const struct deadlock_node *nodes,
-	struct lock_owner *victim)
+static void end_victim(
+	struct lock_space *space, const struct deadlock_node *nodes, struct lock_owner *victim)
 {
 	const struct lock *lock = victim->wait.lock;
 	const struct lock_owner *by = barring(nodes, victim);
@@ -179,8 +184,8 @@ static void end_victim(struct lock_space *space, const struct deadlock_node *nod
 	lock_end_wait(victim, DB_EDEADLOCK);
 }
 
-static bool search_and_end(struct deadlock_search *search, struct lock_space *space,
-	const struct workers *workers)
+static bool search_and_end(
+	struct deadlock_search *search, struct lock_space *space, const struct workers *workers)
 {
 	uint32_t count = build(search, space, workers);
 	spread_progress(search->nodes, count);

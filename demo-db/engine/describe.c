@@ -11,12 +11,12 @@
 static int describe(struct db_session *session, struct connection *connection, const char *sql,
 	uint32_t *parameter_count, db_row_callback on_columns, void *arg, struct failure *failure)
 {
-	struct compiled *compiled = connection_compile(
-		connection, 0, sql, statement_hash(sql), verb_of(sql), failure);
+	struct compiled *compiled =
+		connection_compile(connection, 0, sql, statement_hash(sql), verb_of(sql), failure);
 	if (!compiled)
 		return failure->status;
 	if (compiled->stmt) {
-		const struct db_row row = {.stmt = compiled->stmt};
+		const struct db_row row = { .stmt = compiled->stmt };
 		*parameter_count = (uint32_t)sqlite3_bind_parameter_count(compiled->stmt);
 		if (on_columns && sqlite3_column_count(compiled->stmt) > 0)
 			on_columns(arg, &row);
@@ -35,11 +35,12 @@ int db_describe(struct db_session *session, const char *sql, uint32_t *parameter
 	uint32_t parameters = 0;
 	if (!session || !sql)
 		return failure_set(&failure, DB_EINVAL, NULL), failure_tell(&failure, message);
-	struct connection *connection = session->connection; /* pinned: it may have temporary tables */
+	struct connection *connection =
+		session->connection; /* pinned: it may have temporary tables */
 	bool borrowed = !connection;
 	if (!verb_is_control(verb_of(sql))) {
-		if (!borrowed || connection_borrow(&session->engine->connections, &connection,
-					 &failure) == 0)
+		if (!borrowed || connection_borrow(
+					 &session->engine->connections, &connection, &failure) == 0)
 			describe(session, connection, sql, &parameters, on_columns, arg, &failure);
 		if (borrowed && connection)
 			connection_return(connection);

@@ -28,7 +28,8 @@ void engine_log(struct db_engine *engine, const char *format, ...)
 		fprintf(stderr, "demo-db: %s\n", line);
 }
 
-/* ---- Options ----------------------------------------------------------------------------------- */
+/* ---- Options -----------------------------------------------------------------------------------
+ */
 
 #define DEFAULT(field, value)                                                                      \
 	do {                                                                                       \
@@ -56,7 +57,8 @@ static int check_options(const struct db_options *options, struct failure *failu
 	if (options->struct_size != sizeof(*options) || !options->data_dir || !*options->data_dir)
 		return failure_set(failure, DB_EINVAL, "a data folder must be given");
 	if (options->workers > 1024)
-		return failure_set(failure, DB_EINVAL, "%u workers, at most 1024", options->workers);
+		return failure_set(
+			failure, DB_EINVAL, "%u workers, at most 1024", options->workers);
 	if (options->midpoint_percent > 90)
 		return failure_set(failure, DB_EINVAL, "midpoint of %u %%, at most 90",
 			options->midpoint_percent);
@@ -66,11 +68,12 @@ static int check_options(const struct db_options *options, struct failure *failu
 	return 0;
 }
 
-/* ---- Opening -------------------------------------------------------------------------------------- */
+/* ---- Opening
+ * -------------------------------------------------------------------------------------- */
 
 static void declare_resources(struct db_engine *engine)
 {
-	struct cancel_resource_options options = {.struct_size = sizeof(options)};
+	struct cancel_resource_options options = { .struct_size = sizeof(options) };
 	struct cancel_resource *resources = engine->locks.resources;
 	resources[LOCK_KIND_GLOBAL] = createResource("global_lock", CANCEL_LOCK, &options);
 	resources[LOCK_KIND_GATE] = createResource("write_gate", CANCEL_LOCK, &options);
@@ -92,17 +95,17 @@ static int init_locks(struct db_engine *engine)
 static void init_connections(struct db_engine *engine)
 {
 	const struct db_options *options = &engine->options;
-	engine->connections.options = (struct connection_options){.path = engine->storage.path,
+	engine->connections.options = (struct connection_options){ .path = engine->storage.path,
 		.vfs = engine->storage.vfs,
 		.limit = options->connection_limit,
 		.cache_pages = engine->storage.pool ? CONNECTION_CACHE_PAGES : 0,
 		.wal_limit_bytes = options->wal_limit_bytes,
 		.pooled_pages = engine->storage.pool != NULL,
 		.sync_commits = options->sync_commits,
-		.read_only = options->read_only};
+		.read_only = options->read_only };
 	engine->connections.catalog = &engine->tables;
 	engine->connections.locks =
-		(struct lock_space_refs){.global = &engine->global, .gate = &engine->gate};
+		(struct lock_space_refs){ .global = &engine->global, .gate = &engine->gate };
 	engine->connections.on_commit = background_on_commit;
 	engine->connections.on_commit_arg = engine;
 }
@@ -128,17 +131,6 @@ static int open_database(struct db_engine *engine, struct failure *failure)
 	sqlite3_finalize(stmt);
 	connection_return(connection);
 	return status;
-}
-
-static int check_io(struct db_engine *engine, struct failure *failure)
-{
-	struct db_pool_stats stats;
-	if (engine->options.io != DB_IO_DIRECT)
-		return 0;
-	db_pool_stats(engine->storage.pool, &stats);
-	return stats.direct_io ? 0
-			       : failure_set(failure, DB_EOPEN, "%s: no O_DIRECT here (%s)",
-					 engine->storage.path, stats.io);
 }
 
 /* What has come up so far, for an orderly way down from any point. */
@@ -175,8 +167,6 @@ static int bring_up(struct db_engine *engine, enum stage *stage, struct failure 
 	*stage = STAGE_MEMORY;
 	init_connections(engine);
 	rc = open_database(engine, failure);
-	if (rc == 0)
-		rc = check_io(engine, failure);
 	if (rc)
 		return rc;
 	rc = workers_start(&engine->workers, engine->options.workers, engine->options.queue_limit);
@@ -198,7 +188,7 @@ static void leave_no_log(struct db_engine *engine)
 	if (connection_borrow(&engine->connections, &last, &ignored) == 0) {
 		sqlite3_wal_checkpoint_v2(last->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 		sqlite3_db_config(last->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-		connections_destroy(&engine->connections);
+		connections_close_idle(&engine->connections);
 		connection_close(last);
 	}
 }
@@ -227,6 +217,15 @@ static void take_down(struct db_engine *engine, enum stage stage)
 	free(engine);
 }
 
+/* What opening and closing read through the pool is a task's work too. */
+static struct cancel_task begin_task(void)
+{
+	const struct cancel_task_options options = { .struct_size = sizeof(options),
+		.signature = statement_hash("open and close"),
+		.flags = CANCEL_BACKGROUND };
+	return currentCancel().id ? (struct cancel_task){ 0 } : createCancel(&options);
+}
+
 int db_open(struct db_engine **out, const struct db_options *options, char *message)
 {
 	struct failure failure;
@@ -239,10 +238,13 @@ int db_open(struct db_engine **out, const struct db_options *options, char *mess
 	enum stage stage = STAGE_NONE;
 	engine->options = *options;
 	fill_defaults(&engine->options);
-	if (bring_up(engine, &stage, &failure)) {
+	struct cancel_task task = begin_task();
+	int rc = bring_up(engine, &stage, &failure);
+	if (rc)
 		take_down(engine, stage);
+	freeCancel(task);
+	if (rc)
 		return failure_tell(&failure, message);
-	}
 	engine->options.data_dir = engine->storage.folder;
 	*out = engine;
 	return 0;
@@ -250,14 +252,18 @@ int db_open(struct db_engine **out, const struct db_options *options, char *mess
 
 void db_close(struct db_engine *engine)
 {
-	if (engine)
-		take_down(engine, STAGE_BACKGROUND);
+	if (!engine)
+		return;
+	struct cancel_task task = begin_task();
+	take_down(engine, STAGE_BACKGROUND);
+	freeCancel(task);
 }
 
-/* ---- Statements ----------------------------------------------------------------------------------- */
+/* ---- Statements
+ * ----------------------------------------------------------------------------------- */
 
-int db_prepare(struct db_engine *engine, const char *sql, struct db_statement *statement,
-	char *message)
+int db_prepare(
+	struct db_engine *engine, const char *sql, struct db_statement *statement, char *message)
 {
 	struct failure failure;
 	failure_clear(&failure);
@@ -269,8 +275,7 @@ int db_prepare(struct db_engine *engine, const char *sql, struct db_statement *s
 		struct connection *connection;
 		if (connection_borrow(&engine->connections, &connection, &failure))
 			return failure_tell(&failure, message);
-		connection_compile(
-			connection, 0, sql, statement_hash(sql), verb, &failure);
+		connection_compile(connection, 0, sql, statement_hash(sql), verb, &failure);
 		connection_return(connection);
 	}
 	if (failure.status == 0 && registry_add(&engine->statements, sql, &id))
@@ -280,15 +285,16 @@ int db_prepare(struct db_engine *engine, const char *sql, struct db_statement *s
 	return failure_tell(&failure, message);
 }
 
-/* ---- Figures ---------------------------------------------------------------------------------------- */
+/* ---- Figures
+ * ---------------------------------------------------------------------------------------- */
 
 struct db_resources db_resources(const struct db_engine *engine)
 {
-	return (struct db_resources){.table_locks = engine->locks.resources[LOCK_KIND_TABLE],
+	return (struct db_resources){ .table_locks = engine->locks.resources[LOCK_KIND_TABLE],
 		.global_lock = engine->locks.resources[LOCK_KIND_GLOBAL],
 		.write_gate = engine->locks.resources[LOCK_KIND_GATE],
 		.workers = engine->workers.resource,
-		.pool = engine->storage.resource};
+		.pool = engine->storage.resource };
 }
 
 const char *db_table_name(const struct db_engine *engine, uint32_t instance)

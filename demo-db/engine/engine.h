@@ -115,10 +115,10 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 	uint64_t deadlock_check_ns; /* [50 ms] a wait this old is looked at */
 	uint64_t wal_limit_bytes;   /* [8 MiB] checkpoints keep the log below, readers permitting */
 	uint64_t statement_memory_max; /* [16 MiB] largest SQLite cache granted to one statement */
-	uint64_t gentle_frames;	       /* [64] pool frames a gentle rerun may use */
-	bool no_checkpoint;	       /* no background checkpoints (tests) */
-	bool no_action;		       /* tasks get no cancel action and are not cancellable */
-	bool sync_commits;	       /* fsync the log at each commit: survive a power cut too */
+	uint32_t gentle_frames; /* [64] pool frames all gentle statements together may fill */
+	bool no_checkpoint;	/* no background checkpoints (tests) */
+	bool no_action;		/* tasks get no cancel action and are not cancellable */
+	bool sync_commits;	/* fsync the log at each commit: survive a power cut too */
 	bool read_only;
 	void (*log)(void *arg, const char *line); /* NULL: stderr; rare lines */
 	void *log_arg;
@@ -150,13 +150,14 @@ struct db_stats { /* counters since db_open unless said otherwise */
 	uint64_t pool_bypasses;	  /* reads that found no free frame */
 	uint64_t wal_page_reads;  /* pages read from the log, which pass the pool by */
 	bool io_direct;
+	char io[40]; /* for results: "O_DIRECT", "buffered + 100 us", "none" */
 	/* statements */
 	uint64_t statements, commits, rollbacks, errors, cancelled, reruns, rerun_drops;
 	uint64_t deadlocks, lock_timeouts, serialization_failures, lock_set_retries;
 	/* now */
 	uint32_t workers, slots_used, queued, resume_queued, waiting_rerun, sessions, connections;
-	uint32_t lock_waiters, gate_waiters, in_transaction, pending_reads;
-	uint64_t statement_bytes, statement_bytes_peak; /* SQLite memory of running statements */
+	uint32_t lock_waiters, gate_waiters, idle_in_transaction;
+	uint64_t statement_bytes; /* SQLite memory of running statements */
 	/* waits */
 	uint64_t lock_waits, lock_wait_ns, gate_waits, gate_wait_ns, global_waits, global_wait_ns;
 	/* log and background work */
@@ -209,8 +210,7 @@ enum db_request_flags {
 	DB_NO_RERUN = 1u << 1,	 /* after a cancel answer 57014, never run it again */
 	DB_EXEMPT = 1u << 2,	 /* not cancellable by libcancel */
 	DB_GENTLE = 1u << 3,	 /* scan through a small ring of pool frames */
-	DB_NO_TASK = 1u << 4,	 /* untracked (system views) */
-	DB_RESUME = 1u << 5,	 /* use the resume queue: system views, never client statements */
+	DB_VIEW = 1u << 4,	 /* a system view: resume queue, bears no SLO, never cancelled */
 };
 
 struct db_result {
@@ -239,19 +239,19 @@ struct db_request {
 	const char *sql;	       /* … one statement of text, NUL-terminated */
 	const struct db_value *parameters;
 	uint32_t parameter_count;
-	uint32_t flags;	     /* enum db_request_flags */
-	uint64_t arrival_ns; /* cancel_now_ns() it was due; 0 = now. Latency counts from here */
-	uint64_t slo_ns;     /* 0: the class's */
-	uint64_t signature;  /* of what it runs; 0: hash of the SQL text */
-	uint64_t key;	     /* the host's name for the task; 0: the session's number */
-	uint64_t expected_rows;	    /* rows it will examine, for its progress; 0: from the plan */
+	uint32_t flags;		/* enum db_request_flags */
+	uint64_t arrival_ns;	/* cancel_now_ns() it was due; 0 = now. Latency counts from here */
+	uint64_t slo_ns;	/* 0: the class's */
+	uint64_t signature;	/* of what it runs; 0: hash of the SQL text */
+	uint64_t key;		/* the host's name for the task; 0: the session's number */
+	uint64_t expected_rows; /* rows it will examine, for its progress; 0: from the plan */
 	/* In place of SQL: a function of the host that occupies a worker slot, such as a report or
 	 * a compression. It touches no SQLite and returns 0 or a negative db_error. Only
 	 * pthread_cancel can stop it (cancel_config.thread_cancel): it is enabled while it runs,
 	 * deferred as POSIX has it, and the function cleans up after itself. */
 	int (*function)(void *arg);
-	uint8_t class_index; /* of cancel_config.classes */
-	uint8_t priority;    /* [0] < DB_PRIORITIES */
+	uint8_t class_index;	    /* of cancel_config.classes */
+	uint8_t priority;	    /* [0] < DB_PRIORITIES */
 	db_row_callback on_columns; /* once before the first row, also when there is none */
 	db_row_callback on_row;	    /* non-zero stops the statement; NULL: rows are counted only.
 				     * Once a row was handed out the statement is not rerunnable */
@@ -330,7 +330,7 @@ struct db_backup_options { /* zero = default */
 	bool keep_exclusive;	 /* hold the global lock exclusively to the end */
 	bool table_locks;	 /* also hold ACCESS SHARE on every table */
 	bool exempt;		 /* not cancellable by libcancel */
-	bool no_rerun; /* a cancel by libcancel ends it; else it starts again when calm */
+	bool no_rerun;		 /* a cancel by libcancel ends it; else it starts again when calm */
 	uint8_t class_index;
 	uint64_t key;
 	/* On the backup's thread; may be NULL; starts no backup itself. */

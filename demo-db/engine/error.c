@@ -74,22 +74,22 @@ struct text_rule {
 };
 
 static const struct text_rule text_rules[] = {
-	{"near \"", DB_ESYNTAX, false},
-	{"incomplete input", DB_ESYNTAX, false},
-	{"unrecognized token", DB_ESYNTAX, false},
-	{"no such table", DB_ENOTABLE, false},
-	{"no such view", DB_ENOTABLE, false},
-	{"no such index", DB_ENOTABLE, false},
-	{"no such trigger", DB_ENOTABLE, false},
-	{"no such column", DB_ENOCOLUMN, false},
-	{"has no column named", DB_ENOCOLUMN, true},
-	{"ambiguous column name", DB_ENOCOLUMN, false},
-	{"no such function", DB_ENOFUNCTION, false},
-	{"wrong number of arguments", DB_ENOFUNCTION, false},
-	{"already exists", DB_EEXISTS, true},
-	{"there is already", DB_EEXISTS, false},
-	{"not authorized", DB_EDENIED, false},
-	{"interrupted", DB_ECANCELLED, false},
+	{ "near \"", DB_ESYNTAX, false },
+	{ "incomplete input", DB_ESYNTAX, false },
+	{ "unrecognized token", DB_ESYNTAX, false },
+	{ "no such table", DB_ENOTABLE, false },
+	{ "no such view", DB_ENOTABLE, false },
+	{ "no such index", DB_ENOTABLE, false },
+	{ "no such trigger", DB_ENOTABLE, false },
+	{ "no such column", DB_ENOCOLUMN, false },
+	{ "has no column named", DB_ENOCOLUMN, true },
+	{ "ambiguous column name", DB_ENOCOLUMN, false },
+	{ "no such function", DB_ENOFUNCTION, false },
+	{ "wrong number of arguments", DB_ENOFUNCTION, false },
+	{ "already exists", DB_EEXISTS, true },
+	{ "there is already", DB_EEXISTS, false },
+	{ "not authorized", DB_EDENIED, false },
+	{ "interrupted", DB_ECANCELLED, false },
 };
 
 static int status_of_text(const char *text)

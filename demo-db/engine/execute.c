@@ -19,11 +19,8 @@
 #define ATTEMPTS_MAX 2
 #define TRY_AGAIN    1 /* beside 0 and negative errors */
 
-struct db_row {
-	sqlite3_stmt *stmt;
-};
-
-/* ---- Rows ------------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------------
+ */
 
 uint32_t db_row_columns(const struct db_row *row)
 {
@@ -58,7 +55,7 @@ const char *db_row_declared(const struct db_row *row, uint32_t column)
 struct db_value db_row_value(const struct db_row *row, uint32_t column)
 {
 	int at = (int)column;
-	struct db_value value = {.type = DB_NULL};
+	struct db_value value = { .type = DB_NULL };
 	switch (sqlite3_column_type(row->stmt, at)) {
 	case SQLITE_INTEGER:
 		value.type = DB_INTEGER;
@@ -84,7 +81,8 @@ struct db_value db_row_value(const struct db_row *row, uint32_t column)
 	return value;
 }
 
-/* ---- Parameters ------------------------------------------------------------------------------- */
+/* ---- Parameters -------------------------------------------------------------------------------
+ */
 
 static int bind_one(sqlite3_stmt *stmt, int at, const struct db_value *value)
 {
@@ -120,7 +118,8 @@ static int bind_all(struct db_session *session, sqlite3_stmt *stmt)
 	return 0;
 }
 
-/* ---- Cancel ----------------------------------------------------------------------------------- */
+/* ---- Cancel -----------------------------------------------------------------------------------
+ */
 
 static int cancelled(struct db_session *session)
 {
@@ -130,7 +129,8 @@ static int cancelled(struct db_session *session)
 	return failure_set(&session->run.failure, DB_ECANCELLED, "statement cancelled %s", whose);
 }
 
-/* ---- Stepping --------------------------------------------------------------------------------- */
+/* ---- Stepping ---------------------------------------------------------------------------------
+ */
 
 static int hand_out_row(struct db_session *session, const struct db_row *row)
 {
@@ -147,7 +147,7 @@ static int hand_out_row(struct db_session *session, const struct db_row *row)
 static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 {
 	const struct db_request *request = &session->request;
-	const struct db_row row = {.stmt = stmt};
+	const struct db_row row = { .stmt = stmt };
 	if (request->on_columns && !session->run.reruns && sqlite3_column_count(stmt) > 0)
 		request->on_columns(request->arg, &row);
 	for (;;) {
@@ -218,7 +218,8 @@ static int step(struct db_session *session, struct compiled *compiled)
 	return rc;
 }
 
-/* ---- Locks ------------------------------------------------------------------------------------ */
+/* ---- Locks ------------------------------------------------------------------------------------
+ */
 
 static int lock_failure(struct db_session *session, int rc)
 {
@@ -231,8 +232,8 @@ static int lock_failure(struct db_session *session, int rc)
 
 int execute_lock(struct db_session *session, const struct lock_request *requests, uint32_t count)
 {
-	int rc = lock_acquire(&session->owner, requests, count, session->lock_timeout_ns,
-		&session->run.waited);
+	int rc = lock_acquire(
+		&session->owner, requests, count, session->lock_timeout_ns, &session->run.waited);
 	return rc ? lock_failure(session, rc) : 0;
 }
 
@@ -243,7 +244,8 @@ static int take_locks(struct db_session *session, const struct compiled *compile
 	return execute_lock(session, compiled->requests, compiled->request_count + gate);
 }
 
-/* ---- One attempt ------------------------------------------------------------------------------ */
+/* ---- One attempt ------------------------------------------------------------------------------
+ */
 
 static int check_allowed(struct db_session *session, const struct compiled *compiled)
 {
@@ -327,7 +329,8 @@ static int execute_sql(struct db_session *session)
 	return 0;
 }
 
-/* ---- The statement ---------------------------------------------------------------------------- */
+/* ---- The statement ----------------------------------------------------------------------------
+ */
 
 static int run_any(struct db_session *session)
 {

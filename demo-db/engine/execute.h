@@ -5,6 +5,10 @@
 
 #include "demo-db/engine/session.h"
 
+struct db_row {
+	sqlite3_stmt *stmt;
+};
+
 /* Outcome in session->run. A failed block has been rolled back; autocommit has ended. */
 void execute(struct db_session *session);
 

@@ -12,13 +12,13 @@
 const struct lock_kind global_lock_kind = {
 	.index = LOCK_KIND_GLOBAL,
 	.name = "global lock",
-	.mode_names = {"SHARED", "EXCLUSIVE"},
-	.conflicts = {EXCLUSIVE, SHARED | EXCLUSIVE},
+	.mode_names = { "SHARED", "EXCLUSIVE" },
+	.conflicts = { EXCLUSIVE, SHARED | EXCLUSIVE },
 };
 
 int global_lock_exclusive(struct lock_owner *owner, struct lock *global, uint64_t timeout_ns)
 {
-	const struct lock_request request = {.lock = global, .mode = CANCEL_EXCLUSIVE};
+	const struct lock_request request = { .lock = global, .mode = CANCEL_EXCLUSIVE };
 	return lock_acquire(owner, &request, 1, timeout_ns, NULL);
 }
 

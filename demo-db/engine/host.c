@@ -2,10 +2,10 @@
 /*
  * host.c - runs a function of the host on a worker thread, where pthread_cancel may end it.
  *
- * Such a function lies outside the engine's core: it holds a worker slot, but no lock, connection or
- * transaction, and it persists nothing, so a thread may die in it. The cleanup handler, which its
- * task's CANCEL_THREAD flag promises, ends the statement and starts a new thread in place of the
- * lost one.
+ * Such a function lies outside the engine's core: it holds a worker slot, but no lock, connection
+ * or transaction, and it persists nothing, so a thread may die in it. The cleanup handler, which
+ * its task's CANCEL_THREAD flag promises, ends the statement and starts a new thread in place of
+ * the lost one.
  *
  * pthread_cancel may also come a moment too late, when the function has returned but its task is
  * not yet freed. It then stays pending on a thread that goes on; host_execute leaves it pending

@@ -44,8 +44,8 @@ struct timespec deadline_after(uint64_t ns)
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	uint64_t at = (uint64_t)now.tv_nsec + ns;
-	return (struct timespec){.tv_sec = now.tv_sec + (time_t)(at / NS_PER_S),
-		.tv_nsec = (long)(at % NS_PER_S)};
+	return (struct timespec){ .tv_sec = now.tv_sec + (time_t)(at / NS_PER_S),
+		.tv_nsec = (long)(at % NS_PER_S) };
 }
 
 int lock_space_init(struct lock_space *space)
@@ -96,6 +96,8 @@ static bool is_inline(const struct lock_owner *owner, const struct lock_grant *g
 void lock_owner_destroy(struct lock_owner *owner)
 {
 	struct lock_space *space = owner->space;
+	if (!space) /* never initialised */
+		return;
 	pthread_mutex_lock(&space->mutex);
 	if (owner->previous_owner)
 		owner->previous_owner->next_owner = owner->next_owner;
@@ -213,8 +215,8 @@ static void queue_enter(struct lock *lock, struct lock_owner *owner)
 	struct lock_owner *after = lock->last_waiter;
 	if (owner->wait.upgrade) {
 		after = NULL;
-		for (struct lock_owner *other = lock->first_waiter;
-			other && other->wait.upgrade; other = other->wait.next)
+		for (struct lock_owner *other = lock->first_waiter; other && other->wait.upgrade;
+			other = other->wait.next)
 			after = other;
 	}
 	struct lock_owner *before = after ? after->wait.next : lock->first_waiter;
@@ -347,9 +349,12 @@ static int wait_for_one(struct lock_owner *owner, struct lock *lock, uint8_t mod
 	if (!reserved)
 		return DB_ENOMEM;
 	uint64_t since_ns = cancel_now_ns();
-	owner->wait = (struct lock_wait){.lock = lock, .mode = mode,
-		.upgrade = grant_of(owner, lock) != NULL, .outcome = LOCK_PENDING,
-		.since_ns = since_ns, .grant = reserved};
+	owner->wait = (struct lock_wait){ .lock = lock,
+		.mode = mode,
+		.upgrade = grant_of(owner, lock) != NULL,
+		.outcome = LOCK_PENDING,
+		.since_ns = since_ns,
+		.grant = reserved };
 	slowByResourceAt(resource, lock->instance, mode);
 	queue_enter(lock, owner);
 	int outcome = sleep_until_served(owner, timeout_ns);

@@ -20,8 +20,8 @@ enum lock_kind_index { LOCK_KIND_GLOBAL, LOCK_KIND_TABLE, LOCK_KIND_GATE, LOCK_K
 struct lock_kind {
 	enum lock_kind_index index;
 	const char *name;
-	const char *mode_names[LOCK_MODES_MAX];	   /* by mode - 1 */
-	uint8_t conflicts[LOCK_MODES_MAX];	   /* bit (j-1) of [i-1]: mode i bars mode j */
+	const char *mode_names[LOCK_MODES_MAX]; /* by mode - 1 */
+	uint8_t conflicts[LOCK_MODES_MAX];	/* bit (j-1) of [i-1]: mode i bars mode j */
 };
 
 struct lock_owner;
@@ -38,12 +38,12 @@ struct lock { /* all under the space's mutex */
 struct lock_grant {
 	struct lock *lock;
 	struct lock_owner *owner;
-	uint8_t modes;				 /* bit (mode - 1) */
-	struct lock_grant *previous, *next;	 /* of the lock */
-	struct lock_grant *next_of_owner;	 /* of the owner, newest first; or its free list */
+	uint8_t modes;			    /* bit (mode - 1) */
+	struct lock_grant *previous, *next; /* of the lock */
+	struct lock_grant *next_of_owner;   /* of the owner, newest first; or its free list */
 };
 
-struct lock_wait { /* an owner waits for one lock at a time */
+struct lock_wait {	   /* an owner waits for one lock at a time */
 	struct lock *lock; /* NULL: it does not wait */
 	uint8_t mode;
 	bool upgrade;
@@ -67,15 +67,15 @@ struct lock_space {
 struct lock_owner {
 	struct lock_space *space;
 	pthread_cond_t woken;
-	struct lock_wait wait;	  /* under the mutex */
-	int cancelled;		  /* under the mutex; a negative db_error ends its waits */
-	uint64_t age;		  /* start of its transaction: the youngest is the victim */
-	uint64_t number;	  /* for messages */
+	struct lock_wait wait;	   /* under the mutex */
+	int cancelled;		   /* under the mutex; a negative db_error ends its waits */
+	uint64_t age;		   /* start of its transaction: the youngest is the victim */
+	uint64_t number;	   /* for messages */
 	struct lock_grant *grants; /* under the mutex */
 	struct lock_grant *free_grants;
 	struct lock_grant inline_grants[LOCK_GRANTS_INLINE];
 	struct lock_owner *previous_owner, *next_owner;
-	uint32_t node; /* scratch of the deadlock search */
+	uint32_t node;	     /* scratch of the deadlock search */
 	char wait_text[160]; /* why its last wait failed */
 };
 
@@ -90,7 +90,8 @@ struct lock_waited { /* time spent, added to */
 
 int lock_space_init(struct lock_space *space);
 void lock_space_destroy(struct lock_space *space);
-void lock_init(struct lock *lock, const struct lock_kind *kind, const char *name, uint32_t instance);
+void lock_init(
+	struct lock *lock, const struct lock_kind *kind, const char *name, uint32_t instance);
 int lock_owner_init(struct lock_owner *owner, struct lock_space *space, uint64_t number);
 void lock_owner_destroy(struct lock_owner *owner);
 

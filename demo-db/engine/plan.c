@@ -23,8 +23,17 @@
 #define UNKNOWN_ROWS   4096
 #define ROWS_PLAUSIBLE (1ull << 40)
 
-enum op_kind { OP_OTHER, OP_OPEN, OP_SORTER, OP_EPHEMERAL, OP_REWIND, OP_NEXT, OP_SORTER_NEXT,
-	OP_PROGRAM, OP_WRITE };
+enum op_kind {
+	OP_OTHER,
+	OP_OPEN,
+	OP_SORTER,
+	OP_EPHEMERAL,
+	OP_REWIND,
+	OP_NEXT,
+	OP_SORTER_NEXT,
+	OP_PROGRAM,
+	OP_WRITE
+};
 
 struct op {
 	enum op_kind kind;
@@ -48,11 +57,12 @@ static enum op_kind kind_of(const char *name)
 	static const struct {
 		const char *name;
 		enum op_kind kind;
-	} kinds[] = {{"OpenRead", OP_OPEN}, {"OpenWrite", OP_OPEN}, {"SorterOpen", OP_SORTER},
-		{"OpenEphemeral", OP_EPHEMERAL}, {"OpenAutoindex", OP_EPHEMERAL},
-		{"Rewind", OP_REWIND}, {"Last", OP_REWIND}, {"Next", OP_NEXT}, {"Prev", OP_NEXT},
-		{"SorterNext", OP_SORTER_NEXT}, {"Program", OP_PROGRAM}, {"Insert", OP_WRITE},
-		{"Delete", OP_WRITE}, {"IdxInsert", OP_WRITE}};
+	} kinds[] = { { "OpenRead", OP_OPEN }, { "OpenWrite", OP_OPEN },
+		{ "SorterOpen", OP_SORTER }, { "OpenEphemeral", OP_EPHEMERAL },
+		{ "OpenAutoindex", OP_EPHEMERAL }, { "Rewind", OP_REWIND }, { "Last", OP_REWIND },
+		{ "Next", OP_NEXT }, { "Prev", OP_NEXT }, { "SorterNext", OP_SORTER_NEXT },
+		{ "Program", OP_PROGRAM }, { "Insert", OP_WRITE }, { "Delete", OP_WRITE },
+		{ "IdxInsert", OP_WRITE } };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(name, kinds[i].name) == 0)
 			return kinds[i].kind;
@@ -81,7 +91,8 @@ static bool read_program(struct program *program, sqlite3 *db, const char *sql)
 				.p2 = sqlite3_column_int(stmt, 3),
 				.p3 = sqlite3_column_int(stmt, 4),
 				.counted = sqlite3_column_int(stmt, 6) ==
-					   SQLITE_STMTSTATUS_FULLSCAN_STEP};
+					   SQLITE_STMTSTATUS_FULLSCAN_STEP
+			};
 		}
 	}
 	sqlite3_finalize(stmt);
@@ -160,8 +171,11 @@ static uint32_t find_loops(const struct program *program, struct loop loops[CURS
 		const struct op *op = &program->ops[i];
 		if ((op->kind != OP_NEXT && op->kind != OP_SORTER_NEXT) || op->p2 >= i)
 			continue;
-		loops[count++] = (struct loop){.from = op->p2, .to = i, .cursor = op->p1,
-			.sorter = op->kind == OP_SORTER_NEXT, .counted = op->counted};
+		loops[count++] = (struct loop){ .from = op->p2,
+			.to = i,
+			.cursor = op->p1,
+			.sorter = op->kind == OP_SORTER_NEXT,
+			.counted = op->counted };
 	}
 	return count;
 }
@@ -234,7 +248,7 @@ static void read_memory(struct plan *plan, const struct program *program)
 
 void plan_make(struct plan *plan, sqlite3 *db, const char *sql)
 {
-	*plan = (struct plan){.made = true};
+	*plan = (struct plan){ .made = true };
 	struct program *program = malloc(sizeof(*program));
 	if (program && read_program(program, db, sql)) {
 		read_loops(plan, db, program);

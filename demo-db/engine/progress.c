@@ -3,10 +3,11 @@
  * progress.c - SQLite's progress handler: the cancellation point, and the place where work is seen.
  *
  * SQLite's own counter of full-scan steps misleads: an UPDATE with a trigger shows 95 % at a third
- * of its time, because it scans first and writes afterwards; an ORDER BY 65 %; CREATE INDEX nothing.
- * So a statement's work is declared by phase (plan.h), the scan is measured by its steps where they
- * are counted, and everything else by the handler's own calls, a thousand operations each. What a
- * phase was declared to need is never exceeded, and what is unknown is reported as unknown.
+ * of its time, because it scans first and writes afterwards; an ORDER BY 65 %; CREATE INDEX
+ * nothing. So a statement's work is declared by phase (plan.h), the scan is measured by its steps
+ * where they are counted, and everything else by the handler's own calls, a thousand operations
+ * each. What a phase was declared to need is never exceeded, and what is unknown is reported as
+ * unknown.
  *
  * Owns that estimate. Must not know who asks for a stop, or why.
  */
@@ -77,15 +78,17 @@ static int on_progress(void *context)
 
 void progress_install(struct progress *progress, sqlite3 *db)
 {
-	*progress = (struct progress){0};
+	*progress = (struct progress){ 0 };
 	sqlite3_progress_handler(db, PROGRESS_OPS, on_progress, progress);
 }
 
 void progress_begin(struct progress *progress, sqlite3_stmt *stmt, const struct plan *plan,
 	uint64_t expected_rows, const _Atomic uint8_t *stop)
 {
-	*progress = (struct progress){.stop = stop, .stmt = stmt,
-		.plan = plan && plan->made ? plan : NULL, .expected_rows = expected_rows};
+	*progress = (struct progress){ .stop = stop,
+		.stmt = stmt,
+		.plan = plan && plan->made ? plan : NULL,
+		.expected_rows = expected_rows };
 	sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1); /* counts over all runs */
 	sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_SORT, 1);
 }

@@ -10,13 +10,13 @@
 /* Operations between two calls of the handler: 2.5 % of a scan's time (measured); at 100 3 %. */
 #define PROGRESS_OPS 1000
 
-struct progress { /* all on the executing thread, but for *stop */
+struct progress {		     /* all on the executing thread, but for *stop */
 	const _Atomic uint8_t *stop; /* non-zero: end the statement */
 	sqlite3_stmt *stmt;	     /* NULL: the engine's own statement, never stopped */
 	const struct plan *plan;     /* may be NULL */
 	uint64_t expected_rows;	     /* the host's word; 0 = the plan's */
 	uint64_t calls;
-	uint64_t steps;	    /* full-scan rows at the last call */
+	uint64_t steps;	     /* full-scan rows at the last call */
 	uint64_t scan_calls; /* calls when the scan had ended; 0 = it has not */
 };
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define SESSION_OF(job, member)                                                                    \
-	((struct db_session *)(void *)((char *)(job) - offsetof(struct db_session, member)))
+	((struct db_session *)(void *)((char *)(job)-offsetof(struct db_session, member)))
 
 /* ---- Taking a request ------------------------------------------------------------------------ */
 
@@ -26,7 +26,8 @@ static int check(struct db_session *session, const struct db_request *request,
 {
 	if (!session || !request || request->struct_size != sizeof(*request))
 		return DB_EINVAL;
-	if (request->priority >= DB_PRIORITIES || (request->parameter_count && !request->parameters))
+	if (request->priority >= DB_PRIORITIES ||
+		(request->parameter_count && !request->parameters))
 		return DB_EINVAL;
 	*text = NULL;
 	if (request->function)
@@ -54,8 +55,8 @@ static int take(struct db_session *session)
 	return rc;
 }
 
-static void set_text(struct run *run, const struct db_request *request,
-	const struct statement_text *text)
+static void set_text(
+	struct run *run, const struct db_request *request, const struct statement_text *text)
 {
 	run->statement_id = request->statement.id;
 	if (text) {
@@ -85,16 +86,30 @@ static void set_run(struct db_session *session, const struct db_request *request
 	session->request = *request;
 }
 
+/* For db_activities; the fence is held. */
+static void show(struct db_session *session)
+{
+	const struct db_request *request = &session->request;
+	struct shown *shown = &session->shown;
+	shown->key = request->key ? request->key : session->number;
+	shown->signature = session->run.signature;
+	shown->arrival_ns = session->run.arrival_ns;
+	shown->class_index = request->class_index;
+	shown->gentle = session->run.gentle;
+	shown->background = (request->flags & DB_BACKGROUND) != 0;
+}
+
 static enum job_class class_of(struct db_session *session)
 {
 	enum verb verb = session->run.verb;
-	if ((session->request.flags & DB_RESUME) || verb == VERB_COMMIT || verb == VERB_ROLLBACK ||
+	if ((session->request.flags & DB_VIEW) || verb == VERB_COMMIT || verb == VERB_ROLLBACK ||
 		session_cancelled(session) != BY_NOBODY)
 		return JOB_FINISH;
 	return lock_holds_any(&session->owner) ? JOB_RESUME : JOB_NORMAL;
 }
 
-/* ---- Results ----------------------------------------------------------------------------------- */
+/* ---- Results -----------------------------------------------------------------------------------
+ */
 
 static bool ended_by_cancel(const struct run *run)
 {
@@ -108,7 +123,7 @@ static void fill_result(const struct db_session *session, struct db_result *resu
 	uint64_t gate_ns = run->waited.ns[LOCK_KIND_GATE];
 	uint64_t ran_ns = run->done_ns - run->start_ns;
 	uint64_t waited_ns = lock_ns + gate_ns + run->commit_ns;
-	*result = (struct db_result){.status = run->failure.status,
+	*result = (struct db_result){ .status = run->failure.status,
 		.message = run->failure.message,
 		.error_offset = run->failure.offset,
 		.tag = run->tag,
@@ -127,7 +142,7 @@ static void fill_result(const struct db_session *session, struct db_result *resu
 		.commit_ns = run->commit_ns,
 		.execute_ns = ran_ns > waited_ns ? ran_ns - waited_ns : 0,
 		.rerun_wait_ns = run->rerun_wait_ns,
-		.memory_peak_bytes = memory_peak(&session->memory)};
+		.memory_peak_bytes = memory_peak(&session->memory) };
 	memcpy(result->sqlstate, run->failure.sqlstate, sizeof(result->sqlstate));
 }
 
@@ -153,6 +168,7 @@ static void settle(struct db_session *session, bool waiter)
 	enum cancelled_by by = session_cancelled(session);
 	session->phase = PHASE_IDLE;
 	session->idle_in_block = block;
+	session->shown.transaction_start_ns = block ? session->transaction.start_ns : 0;
 	if (by != BY_NOBODY) {
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 		lock_cancel_clear(&session->owner);
@@ -189,7 +205,8 @@ static void finish(struct db_session *session, bool here)
 		request.on_done(request.arg, &result);
 }
 
-/* ---- Running, and running again ---------------------------------------------------------------- */
+/* ---- Running, and running again ----------------------------------------------------------------
+ */
 
 void request_requeue(struct db_session *session, bool finish_it)
 {
@@ -278,6 +295,7 @@ static bool run_on_slot(struct db_session *session, bool here)
 	getResource(workers->resource, 1);
 	pthread_mutex_lock(&session->fence);
 	session->phase = PHASE_RUNNING;
+	show(session);
 	pthread_mutex_unlock(&session->fence);
 	run->start_ns = run->at_once ? run->queued_ns : cancel_now_ns();
 	run->queue_ns += run->start_ns - run->queued_ns;
@@ -332,6 +350,7 @@ void request_abort(struct job *job)
 	if (mine) {
 		session->phase = PHASE_IDLE;
 		session->idle_in_block = false;
+		session->shown.transaction_start_ns = 0;
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 	}
 	session->abort_pending = false;
@@ -339,10 +358,11 @@ void request_abort(struct job *job)
 	pthread_mutex_unlock(&session->fence);
 }
 
-/* ---- The two ways in ------------------------------------------------------------------------------ */
+/* ---- The two ways in
+ * ------------------------------------------------------------------------------ */
 
-static int prepare_request(struct db_session *session, const struct db_request *request,
-	bool synchronous)
+static int prepare_request(
+	struct db_session *session, const struct db_request *request, bool synchronous)
 {
 	const struct statement_text *text;
 	int rc = check(session, request, &text);
@@ -367,6 +387,7 @@ static int enqueue(struct db_session *session, bool caller_runs)
 		unbindCancel(session->task, CANCEL_QUEUED);
 	pthread_mutex_lock(&session->fence);
 	session->job.class = class_of(session);
+	show(session);
 	int rc = caller_runs ? workers_enqueue_caller(workers, &session->job)
 			     : workers_enqueue(workers, &session->job);
 	pthread_mutex_unlock(&session->fence);
@@ -430,15 +451,16 @@ static int tell_refusal(struct db_result *result, int rc)
 {
 	if (result) {
 		*result = (struct db_result){
-			.status = rc, .message = db_error_text(rc), .error_offset = -1, .tag = ""};
+			.status = rc, .message = db_error_text(rc), .error_offset = -1, .tag = ""
+		};
 		memcpy(result->sqlstate, db_error_sqlstate(rc), sizeof(result->sqlstate));
 		result->transaction = 'I';
 	}
 	return rc;
 }
 
-int db_execute(struct db_session *session, const struct db_request *request,
-	struct db_result *result)
+int db_execute(
+	struct db_session *session, const struct db_request *request, struct db_result *result)
 {
 	int rc = prepare_request(session, request, true);
 	if (rc == 0)

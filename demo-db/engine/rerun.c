@@ -14,7 +14,7 @@
 
 int reruns_init(struct reruns *reruns)
 {
-	*reruns = (struct reruns){0};
+	*reruns = (struct reruns){ 0 };
 	return pthread_mutex_init(&reruns->mutex, NULL) ? DB_ENOMEM : 0;
 }
 

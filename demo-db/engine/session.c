@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- The list ----------------------------------------------------------------------------------- */
+/* ---- The list -----------------------------------------------------------------------------------
+ */
 
 int session_list_init(struct session_list *list, uint32_t limit)
 {
@@ -79,7 +80,8 @@ static void delist(struct session_list *list, struct db_session *session)
 	pthread_mutex_unlock(&list->mutex);
 }
 
-/* ---- Open and close --------------------------------------------------------------------------- */
+/* ---- Open and close ---------------------------------------------------------------------------
+ */
 
 static int init_parts(struct db_session *session)
 {
@@ -97,10 +99,10 @@ static int init_parts(struct db_session *session)
 	return rc;
 }
 
-int db_session_open(struct db_engine *engine, const struct db_session_options *options,
-	struct db_session **out)
+int db_session_open(
+	struct db_engine *engine, const struct db_session_options *options, struct db_session **out)
 {
-	static const struct db_session_options defaults = {.struct_size = sizeof(defaults)};
+	static const struct db_session_options defaults = { .struct_size = sizeof(defaults) };
 	if (!engine || !out || (options && options->struct_size != sizeof(*options)))
 		return DB_EINVAL;
 	if (!options)
@@ -165,11 +167,12 @@ uint64_t db_session_number(const struct db_session *session)
 
 char db_session_transaction(const struct db_session *session)
 {
-	static const char letters[] = {[TX_NONE] = 'I', [TX_BLOCK] = 'T', [TX_FAILED] = 'E'};
+	static const char letters[] = { [TX_NONE] = 'I', [TX_BLOCK] = 'T', [TX_FAILED] = 'E' };
 	return letters[session->transaction.state];
 }
 
-/* ---- The fence -------------------------------------------------------------------------------- */
+/* ---- The fence --------------------------------------------------------------------------------
+ */
 
 bool session_start_step(struct db_session *session, sqlite3 *db)
 {
@@ -205,7 +208,8 @@ void session_end_commit(struct db_session *session)
 	pthread_mutex_unlock(&session->fence);
 }
 
-/* ---- Cancel -------------------------------------------------------------------------------------- */
+/* ---- Cancel
+ * -------------------------------------------------------------------------------------- */
 
 static void mark(struct db_session *session, enum cancelled_by by)
 {
@@ -295,13 +299,14 @@ bool db_abort_session(struct db_session *session)
 	return session_cancel(session, BY_OPERATOR);
 }
 
-/* ---- The task --------------------------------------------------------------------------------- */
+/* ---- The task ---------------------------------------------------------------------------------
+ */
 
 static uint8_t task_flags(const struct db_session *session)
 {
 	uint32_t flags = session->request.flags;
-	uint8_t task = flags & DB_BACKGROUND ? CANCEL_BACKGROUND : 0;
-	if (!(flags & DB_EXEMPT) && !session->engine->options.no_action)
+	uint8_t task = flags & (DB_BACKGROUND | DB_VIEW) ? CANCEL_BACKGROUND : 0;
+	if (!(flags & (DB_EXEMPT | DB_VIEW)) && !session->engine->options.no_action)
 		task |= CANCEL_CANCELLABLE;
 	if (session->request.function)
 		task |= CANCEL_THREAD;
@@ -311,15 +316,13 @@ static uint8_t task_flags(const struct db_session *session)
 void session_task_begin(struct db_session *session)
 {
 	const struct db_request *request = &session->request;
-	if ((request->flags & DB_NO_TASK) || session->transaction.state == TX_FAILED)
-		return;
 	if (session->task.id) {
 		bindCancel(session->task);
 		return;
 	}
 	bool whole = session->task_unit == DB_TASK_SESSION;
 	uint64_t key = whole ? session->key : request->key;
-	const struct cancel_task_options options = {.struct_size = sizeof(options),
+	const struct cancel_task_options options = { .struct_size = sizeof(options),
 		.key = key ? key : session->number,
 		.signature = session->run.signature,
 		.slo_ns = request->slo_ns,
@@ -327,7 +330,7 @@ void session_task_begin(struct db_session *session)
 		.flags = task_flags(session),
 		.action = request->function ? NULL : session_action,
 		.action_arg = session,
-		.start_ns = session->run.arrival_ns};
+		.start_ns = session->run.arrival_ns };
 	session->task = createCancel(&options);
 }
 
@@ -335,14 +338,14 @@ void session_task_discard(struct db_session *session)
 {
 	if (session->task.id)
 		freeCancel(session->task);
-	session->task = (struct cancel_task){0};
+	session->task = (struct cancel_task){ 0 };
 }
 
 void session_task_end(struct db_session *session)
 {
-	bool goes_on = session->transaction.state == TX_BLOCK ||
-		       (session->task_unit == DB_TASK_SESSION &&
-			       session_cancelled(session) != BY_LIBRARY);
+	bool goes_on =
+		session->transaction.state == TX_BLOCK ||
+		(session->task_unit == DB_TASK_SESSION && session_cancelled(session) != BY_LIBRARY);
 	if (!goes_on)
 		session_task_discard(session);
 	else if (session->task.id)

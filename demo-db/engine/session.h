@@ -15,8 +15,9 @@
 
 /* Where the session's statement is; changes under the fence only.
  *
- *	IDLE -> QUEUED -> RUNNING <-> COMMITTING;  RUNNING -> IDLE | QUEUED (rerun) | PARKED -> QUEUED
- *	IDLE -> ABORT_QUEUED -> ABORTING -> IDLE | QUEUED;  ABORT_QUEUED -> QUEUED (a statement came)
+ *	IDLE -> QUEUED -> RUNNING <-> COMMITTING;  RUNNING -> IDLE | QUEUED (rerun) | PARKED ->
+ *QUEUED IDLE -> ABORT_QUEUED -> ABORTING -> IDLE | QUEUED;  ABORT_QUEUED -> QUEUED (a statement
+ *came)
  */
 enum session_phase {
 	PHASE_IDLE,
@@ -52,7 +53,7 @@ struct run {
 	int64_t changes;
 	bool rows_sent, gentle;
 	bool at_once; /* it found a free slot: started when it was taken */
-	bool ended; /* cancelled for good: not to be run again */
+	bool ended;   /* cancelled for good: not to be run again */
 	uint32_t reruns;
 	uint64_t arrival_ns, queued_ns, start_ns, done_ns;
 	uint64_t queue_ns, commit_ns, rerun_wait_ns, parked_ns;
@@ -66,6 +67,12 @@ struct session_counters {
 		serialization_failures, lock_set_retries;
 };
 
+struct shown { /* to db_activities; under the fence */
+	uint64_t key, signature, arrival_ns, transaction_start_ns;
+	uint8_t class_index;
+	bool gentle, background;
+};
+
 struct db_session {
 	struct db_engine *engine;
 	uint64_t number;
@@ -76,12 +83,13 @@ struct db_session {
 	struct db_session *previous, *next; /* the engine's list */
 
 	pthread_mutex_t fence;
-	pthread_cond_t changed;	     /* phase, done or abort_pending */
-	enum session_phase phase;    /* under the fence, as all up to here: */
-	sqlite3 *stepping;	     /* what an interrupt goes to */
+	pthread_cond_t changed;	  /* phase, done or abort_pending */
+	enum session_phase phase; /* under the fence, as all up to here: */
+	sqlite3 *stepping;	  /* what an interrupt goes to */
+	struct shown shown;
 	bool idle_in_block;
-	bool abort_pending;	     /* abort_job is queued or runs */
-	bool done;		     /* for a caller asleep in db_execute */
+	bool abort_pending;	      /* abort_job is queued or runs */
+	bool done;		      /* for a caller asleep in db_execute */
 	_Atomic uint8_t cancelled_by; /* written under the fence, polled without */
 
 	/* of the thread that has the session in hand */

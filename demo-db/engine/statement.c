@@ -44,7 +44,7 @@ static int add_text(struct statement_registry *registry, const char *sql, uint64
 	if (!copy)
 		return DB_ENOMEM;
 	registry->texts[registry->count] =
-		(struct statement_text){.sql = copy, .hash = hash, .verb = verb_of(sql)};
+		(struct statement_text){ .sql = copy, .hash = hash, .verb = verb_of(sql) };
 	registry->count++;
 	return 0;
 }
@@ -70,7 +70,8 @@ const struct statement_text *registry_get(struct statement_registry *registry, u
 	return id && id <= registry->count ? &registry->texts[id - 1] : NULL;
 }
 
-/* ---- Explicit lock sets ------------------------------------------------------------------------ */
+/* ---- Explicit lock sets ------------------------------------------------------------------------
+ */
 
 static int lock_all_tables(struct authorizer *authorizer, sqlite3 *db, struct lock_set *set,
 	enum table_mode mode, const char *sql, const char *name)
@@ -92,8 +93,8 @@ static int lock_all_tables(struct authorizer *authorizer, sqlite3 *db, struct lo
 }
 
 /* REINDEX name: the table of that name, or the table of the index of that name. */
-static int lock_reindexed(struct authorizer *authorizer, sqlite3 *db, struct lock_set *set,
-	const char *sql)
+static int lock_reindexed(
+	struct authorizer *authorizer, sqlite3 *db, struct lock_set *set, const char *sql)
 {
 	const char *at = sql + strspn(sql, " \t\r\n");
 	at += strlen("reindex");
@@ -132,7 +133,8 @@ static int lock_explicitly(struct compiled *compiled, struct authorizer *authori
 	}
 }
 
-/* ---- Compilation ------------------------------------------------------------------------------- */
+/* ---- Compilation -------------------------------------------------------------------------------
+ */
 
 static void only_read(struct lock_set *set)
 {
@@ -149,15 +151,16 @@ static int make_requests(struct compiled *compiled, struct lock_space_refs locks
 		return DB_ENOMEM;
 	uint32_t count = 0;
 	compiled->requests[count++] =
-		(struct lock_request){.lock = locks.global, .mode = CANCEL_SHARED};
+		(struct lock_request){ .lock = locks.global, .mode = CANCEL_SHARED };
 	for (uint32_t i = 0; i < set->count; i++)
 		for (uint8_t mode = 1; mode <= LOCK_MODES_MAX; mode++)
 			if (set->wants[i].modes & (1u << (mode - 1)))
-				compiled->requests[count++] = (struct lock_request){
-					.lock = &set->wants[i].table->lock, .mode = mode};
+				compiled->requests[count++] =
+					(struct lock_request){ .lock = &set->wants[i].table->lock,
+						.mode = mode };
 	compiled->request_count = count;
 	compiled->requests[count] =
-		(struct lock_request){.lock = locks.gate, .mode = CANCEL_EXCLUSIVE};
+		(struct lock_request){ .lock = locks.gate, .mode = CANCEL_EXCLUSIVE };
 	return 0;
 }
 
@@ -234,17 +237,20 @@ void compiled_free(struct compiled *compiled)
 	free(compiled);
 }
 
-/* ---- Plans -------------------------------------------------------------------------------------- */
+/* ---- Plans --------------------------------------------------------------------------------------
+ */
 
 bool compiled_wants_plan(const struct compiled *compiled)
 {
-	static const char *const words[] = {"order", "group", "distinct", "union", "intersect",
-		"except", "over", "join", "create", "with"};
+	static const char *const words[] = { "order", "group", "distinct", "union", "intersect",
+		"except", "over", "join", "create", "with" };
 	if (compiled->plan.made || !compiled->stmt)
 		return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcasestr(compiled->sql, words[i]))
 			return true;
+	if (compiled->verb == VERB_SELECT) /* without WHERE it reads a whole table */
+		return strcasestr(compiled->sql, "from") && !strcasestr(compiled->sql, "where");
 	return compiled->verb == VERB_UPDATE || compiled->verb == VERB_DELETE;
 }
 

@@ -29,7 +29,8 @@ int registry_add(struct statement_registry *registry, const char *sql, uint32_t 
 const struct statement_text *registry_get(struct statement_registry *registry, uint32_t id);
 uint64_t statement_hash(const char *sql);
 
-/* ---- Compiled statements ----------------------------------------------------------------------- */
+/* ---- Compiled statements -----------------------------------------------------------------------
+ */
 
 struct compiled {
 	sqlite3_stmt *stmt; /* NULL: an empty statement */
@@ -37,10 +38,10 @@ struct compiled {
 	uint64_t hash;
 	uint64_t used; /* stamp of the last use, for the cache */
 	enum verb verb;
-	bool writes;	  /* needs the gate (temporary tables only: just inside a transaction) */
-	bool temp_only;	  /* writes nothing but temporary tables */
-	bool makes_temp;  /* its connection then belongs to the session */
-	bool whole;	  /* its lock set is the whole database as it is now: not cached */
+	bool writes;	 /* needs the gate (temporary tables only: just inside a transaction) */
+	bool temp_only;	 /* writes nothing but temporary tables */
+	bool makes_temp; /* its connection then belongs to the session */
+	bool whole;	 /* its lock set is the whole database as it is now: not cached */
 	struct lock_set locks;
 	struct lock_request *requests; /* global lock, tables by name, then the gate */
 	uint32_t request_count;	       /* without the gate */

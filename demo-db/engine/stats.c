@@ -35,8 +35,10 @@ static void read_sessions(struct db_engine *engine, struct db_stats *stats)
 	for (struct db_session *session = list->first; session; session = session->next) {
 		add_counters(stats, &session->counters);
 		pthread_mutex_lock(&session->fence);
-		bool running = session->phase == PHASE_RUNNING || session->phase == PHASE_COMMITTING;
-		stats->idle_in_transaction += session->phase == PHASE_IDLE && session->idle_in_block;
+		bool running =
+			session->phase == PHASE_RUNNING || session->phase == PHASE_COMMITTING;
+		stats->idle_in_transaction +=
+			session->phase == PHASE_IDLE && session->idle_in_block;
 		pthread_mutex_unlock(&session->fence);
 		stats->statement_bytes += running ? memory_bytes(&session->memory) : 0;
 	}
@@ -112,7 +114,8 @@ void db_stats(struct db_engine *engine, struct db_stats *stats)
 	stats->backup_failures = engine->backup.failed;
 }
 
-/* ---- Activities --------------------------------------------------------------------------------- */
+/* ---- Activities ---------------------------------------------------------------------------------
+ */
 
 static enum db_wait wait_of_lock(const struct lock *lock)
 {
@@ -139,8 +142,7 @@ static void read_wait(struct db_session *session, struct db_activity *activity)
 	const struct lock *lock = session->owner.wait.lock;
 	if (lock) {
 		activity->waiting = wait_of_lock(lock);
-		activity->waiting_table =
-			activity->waiting == DB_WAIT_TABLE ? lock->instance : 0;
+		activity->waiting_table = activity->waiting == DB_WAIT_TABLE ? lock->instance : 0;
 	}
 	pthread_mutex_unlock(&space->mutex);
 }
@@ -148,7 +150,7 @@ static void read_wait(struct db_session *session, struct db_activity *activity)
 static bool read_activity(struct db_session *session, struct db_activity *activity)
 {
 	bool active;
-	*activity = (struct db_activity){.session_number = session->number, .session = session};
+	*activity = (struct db_activity){ .session_number = session->number, .session = session };
 	pthread_mutex_lock(&session->fence);
 	const struct shown *shown = &session->shown;
 	activity->running = session->phase != PHASE_IDLE;

@@ -2,8 +2,9 @@
 /*
  * storage.c - opens a data folder, or says in one line why not.
  *
- * Owns the folder's lock file (two engines over one file would each answer from their own pool), the
- * look at the database header before SQLite sees it, and the pool. Must not know tables or sessions.
+ * Owns the folder's lock file (two engines over one file would each answer from their own pool),
+ * the look at the database header before SQLite sees it, and the pool. Must not know tables or
+ * sessions.
  */
 #include "demo-db/engine/storage.h"
 #include "demo-db/engine/vfs.h"
@@ -32,7 +33,8 @@ static char *join(const char *folder, const char *name)
 	return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-/* ---- The folder --------------------------------------------------------------------------------- */
+/* ---- The folder ---------------------------------------------------------------------------------
+ */
 
 int storage_lock_folder(struct storage *storage, const char *folder, struct failure *failure)
 {
@@ -47,8 +49,8 @@ int storage_lock_folder(struct storage *storage, const char *folder, struct fail
 	if (storage->lock_file < 0)
 		status = refuse(failure, DB_EOPEN, "cannot open", path);
 	else if (flock(storage->lock_file, LOCK_EX | LOCK_NB))
-		status = failure_set(
-			failure, DB_EINUSE, "the data folder %s is in use by another engine", folder);
+		status = failure_set(failure, DB_EINUSE,
+			"the data folder %s is in use by another engine", folder);
 	if (status && storage->lock_file >= 0) {
 		close(storage->lock_file);
 		storage->lock_file = -1;
@@ -57,7 +59,8 @@ int storage_lock_folder(struct storage *storage, const char *folder, struct fail
 	return status;
 }
 
-/* ---- The header ----------------------------------------------------------------------------------- */
+/* ---- The header
+ * ----------------------------------------------------------------------------------- */
 
 static uint32_t big_endian(const unsigned char *bytes, int count)
 {
@@ -79,8 +82,8 @@ static bool has_log(const char *path)
 	return has;
 }
 
-static int check_bytes(const unsigned char *header, off_t file_bytes, const char *path,
-	struct failure *failure)
+static int check_bytes(
+	const unsigned char *header, off_t file_bytes, const char *path, struct failure *failure)
 {
 	if (memcmp(header, "SQLite format 3", 16) != 0)
 		return failure_set(failure, DB_ENOTADB, "%s is not a SQLite database", path);
@@ -88,8 +91,9 @@ static int check_bytes(const unsigned char *header, off_t file_bytes, const char
 	if (page_bytes == 1) /* the format's way of writing 65,536 */
 		page_bytes = 65536;
 	if (page_bytes != DB_PAGE_BYTES)
-		return failure_set(failure, DB_EPAGESIZE, "%s has %u-byte pages, only %d are supported",
-			path, page_bytes, DB_PAGE_BYTES);
+		return failure_set(failure, DB_EPAGESIZE,
+			"%s has %u-byte pages, only %d are supported", path, page_bytes,
+			DB_PAGE_BYTES);
 	uint32_t pages = big_endian(header + HEADER_PAGES, 4);
 	if (file_bytes < (off_t)pages * DB_PAGE_BYTES && !has_log(path))
 		return failure_set(failure, DB_ECORRUPT, "%s is cut short: %lld bytes of %u pages",
@@ -119,22 +123,26 @@ int storage_check_header(const char *path, struct failure *failure)
 	return status;
 }
 
-/* ---- The pool --------------------------------------------------------------------------------------- */
+/* ---- The pool
+ * --------------------------------------------------------------------------------------- */
 
-static int open_pool(struct storage *storage, const struct db_options *options,
-	struct failure *failure)
+static int open_pool(
+	struct storage *storage, const struct db_options *options, struct failure *failure)
 {
 	static _Atomic unsigned engines;
-	const struct cancel_resource_options resource = {
-		.struct_size = sizeof(resource), .capacity = options->pool_bytes / DB_PAGE_BYTES};
+	const struct cancel_resource_options resource = { .struct_size = sizeof(resource),
+		.capacity = options->pool_bytes / DB_PAGE_BYTES };
 	storage->resource = createResource("page_pool", CANCEL_MEMORY, &resource);
-	const struct db_pool_options pool = {.struct_size = sizeof(pool),
+	const struct db_pool_options pool = { .struct_size = sizeof(pool),
 		.pool_bytes = options->pool_bytes,
 		.read_ahead_pages = options->read_ahead_pages,
 		.midpoint_percent = options->midpoint_percent,
 		.latency_us = (uint32_t)(options->read_latency_ns / 1000),
-		.buffered = options->io == DB_IO_BUFFERED,
-		.resource = storage->resource};
+		.ring_frames = options->gentle_frames,
+		.io = options->io == DB_IO_DIRECT     ? DB_POOL_IO_DIRECT
+		      : options->io == DB_IO_BUFFERED ? DB_POOL_IO_BUFFERED
+						      : DB_POOL_IO_AUTO,
+		.resource = storage->resource };
 	int rc = db_pool_open(&storage->pool, &pool);
 	if (rc)
 		return failure_set(failure, rc == -ENOMEM ? DB_ENOMEM : DB_EINVAL, "page pool: %s",

@@ -7,8 +7,8 @@
 #include "demo-db/engine/pool.h"
 
 struct storage {
-	char *folder, *path; /* of the database file */
-	int lock_file;	     /* -1: not held */
+	char *folder, *path;  /* of the database file */
+	int lock_file;	      /* -1: not held */
 	struct db_pool *pool; /* NULL with DB_IO_PLAIN */
 	struct cancel_resource resource;
 	char vfs[32]; /* name of the layer for sqlite3_open_v2 */
@@ -16,7 +16,8 @@ struct storage {
 
 /* Makes the folder if need be and takes its lock, looks at the database file's header, opens the
  * pool. Fails with one clear line and leaves nothing open. */
-int storage_open(struct storage *storage, const struct db_options *options, struct failure *failure);
+int storage_open(
+	struct storage *storage, const struct db_options *options, struct failure *failure);
 /* After the last connection. */
 void storage_close(struct storage *storage);
 

@@ -19,8 +19,8 @@
 const struct lock_kind table_lock_kind = {
 	.index = LOCK_KIND_TABLE,
 	.name = "table",
-	.mode_names = {"ACCESS SHARE", "ROW EXCLUSIVE", "SHARE", "ACCESS EXCLUSIVE"},
-	.conflicts = {AE, SH | AE, RE | AE, AS | RE | SH | AE},
+	.mode_names = { "ACCESS SHARE", "ROW EXCLUSIVE", "SHARE", "ACCESS EXCLUSIVE" },
+	.conflicts = { AE, SH | AE, RE | AE, AS | RE | SH | AE },
 };
 
 int table_catalog_init(struct table_catalog *catalog)
@@ -56,7 +56,8 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-static struct table *look_up(const struct table_catalog *catalog, const char *lowered, uint32_t *slot)
+static struct table *look_up(
+	const struct table_catalog *catalog, const char *lowered, uint32_t *slot)
 {
 	uint32_t at = hash_of(lowered) % TABLE_HASH_SLOTS;
 	while (catalog->hash[at]) {
@@ -196,7 +197,7 @@ int lock_set_add(struct lock_set *set, struct table *table, uint8_t mode)
 			return rc;
 	}
 	memmove(&set->wants[at + 1], &set->wants[at], (set->count - at) * sizeof(set->wants[0]));
-	set->wants[at] = (struct lock_want){.table = table, .modes = (uint8_t)(1u << (mode - 1))};
+	set->wants[at] = (struct lock_want){ .table = table, .modes = (uint8_t)(1u << (mode - 1)) };
 	set->count++;
 	return 0;
 }
@@ -214,7 +215,8 @@ bool lock_set_equal(const struct lock_set *a, const struct lock_set *b)
 	if (a->count != b->count)
 		return false;
 	for (uint32_t i = 0; i < a->count; i++)
-		if (a->wants[i].table != b->wants[i].table || a->wants[i].modes != b->wants[i].modes)
+		if (a->wants[i].table != b->wants[i].table ||
+			a->wants[i].modes != b->wants[i].modes)
 			return false;
 	return true;
 }

@@ -50,7 +50,7 @@ struct lock_set {
 	struct lock_want {
 		struct table *table;
 		uint8_t modes; /* bit (mode - 1) */
-	} *wants;
+	} * wants;
 	uint32_t count, capacity;
 	struct lock_want inline_wants[LOCK_SET_INLINE];
 };

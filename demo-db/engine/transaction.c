@@ -27,13 +27,15 @@ int transaction_connection(struct db_session *session)
 void transaction_unpin(struct db_session *session)
 {
 	const struct transaction *transaction = &session->transaction;
-	if (!session->connection || transaction->wrote || transaction->snapshot || session->has_temp)
+	if (!session->connection || transaction->wrote || transaction->snapshot ||
+		session->has_temp)
 		return;
 	connection_return(session->connection);
 	session->connection = NULL;
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------- */
+/* ---- Opening ----------------------------------------------------------------------------------
+ */
 
 static bool wants_write(const struct db_session *session, const struct compiled *compiled)
 {
@@ -50,6 +52,7 @@ int transaction_open(struct db_session *session, const struct compiled *compiled
 	struct failure *failure = &session->run.failure;
 	int rc = 0;
 	if (wants_write(session, compiled)) {
+		background_before_write(session->engine);
 		rc = connection_run(session->connection, CONNECTION_BEGIN_IMMEDIATE, failure);
 		transaction->wrote = rc == 0;
 	} else if (transaction->state == TX_BLOCK && transaction->repeatable_read) {
@@ -59,7 +62,8 @@ int transaction_open(struct db_session *session, const struct compiled *compiled
 	return rc;
 }
 
-/* ---- Closing ---------------------------------------------------------------------------------- */
+/* ---- Closing ----------------------------------------------------------------------------------
+ */
 
 static void release(struct db_session *session)
 {

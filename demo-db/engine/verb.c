@@ -65,13 +65,12 @@ static struct word next_word(const char **at)
 			end++;
 	}
 	*at = end;
-	return (struct word){.start = start, .length = (size_t)(end - start)};
+	return (struct word){ .start = start, .length = (size_t)(end - start) };
 }
 
 static bool is(struct word word, const char *keyword)
 {
-	return strlen(keyword) == word.length &&
-	       strncasecmp(word.start, keyword, word.length) == 0;
+	return strlen(keyword) == word.length && strncasecmp(word.start, keyword, word.length) == 0;
 }
 
 static bool accept(const char **at, const char *keyword)
@@ -103,42 +102,43 @@ struct keyword {
 };
 
 static const struct keyword first_words[] = {
-	{"select", VERB_SELECT},
-	{"insert", VERB_INSERT},
-	{"update", VERB_UPDATE},
-	{"delete", VERB_DELETE},
-	{"begin", VERB_BEGIN},
-	{"commit", VERB_COMMIT},
-	{"end", VERB_COMMIT},
-	{"rollback", VERB_ROLLBACK},
-	{"abort", VERB_ROLLBACK},
-	{"start", VERB_BEGIN},
-	{"values", VERB_SELECT},
-	{"replace", VERB_INSERT},
-	{"with", VERB_OTHER},
-	{"savepoint", VERB_SAVEPOINT},
-	{"release", VERB_SAVEPOINT},
-	{"lock", VERB_LOCK},
-	{"create", VERB_CREATE_OTHER},
-	{"drop", VERB_DROP_OTHER},
-	{"alter", VERB_ALTER},
-	{"reindex", VERB_REINDEX},
-	{"analyze", VERB_ANALYZE},
-	{"vacuum", VERB_VACUUM},
-	{"explain", VERB_EXPLAIN},
-	{"pragma", VERB_PRAGMA},
-	{"attach", VERB_ATTACH},
-	{"detach", VERB_ATTACH},
+	{ "select", VERB_SELECT },
+	{ "insert", VERB_INSERT },
+	{ "update", VERB_UPDATE },
+	{ "delete", VERB_DELETE },
+	{ "begin", VERB_BEGIN },
+	{ "commit", VERB_COMMIT },
+	{ "end", VERB_COMMIT },
+	{ "rollback", VERB_ROLLBACK },
+	{ "abort", VERB_ROLLBACK },
+	{ "start", VERB_BEGIN },
+	{ "values", VERB_SELECT },
+	{ "replace", VERB_INSERT },
+	{ "with", VERB_OTHER },
+	{ "savepoint", VERB_SAVEPOINT },
+	{ "release", VERB_SAVEPOINT },
+	{ "lock", VERB_LOCK },
+	{ "create", VERB_CREATE_OTHER },
+	{ "drop", VERB_DROP_OTHER },
+	{ "alter", VERB_ALTER },
+	{ "reindex", VERB_REINDEX },
+	{ "analyze", VERB_ANALYZE },
+	{ "vacuum", VERB_VACUUM },
+	{ "explain", VERB_EXPLAIN },
+	{ "pragma", VERB_PRAGMA },
+	{ "attach", VERB_ATTACH },
+	{ "detach", VERB_ATTACH },
 };
 
 static const struct keyword objects[] = {
-	{"table", VERB_CREATE_TABLE},
-	{"index", VERB_CREATE_INDEX},
-	{"view", VERB_CREATE_VIEW},
-	{"trigger", VERB_CREATE_TRIGGER},
+	{ "table", VERB_CREATE_TABLE },
+	{ "index", VERB_CREATE_INDEX },
+	{ "view", VERB_CREATE_VIEW },
+	{ "trigger", VERB_CREATE_TRIGGER },
 };
 
-static enum verb look_up(const struct keyword *table, size_t count, struct word word, enum verb other)
+static enum verb look_up(
+	const struct keyword *table, size_t count, struct word word, enum verb other)
 {
 	for (size_t i = 0; i < count; i++)
 		if (is(word, table[i].word))
@@ -230,7 +230,7 @@ static bool parse_level(const char **at, struct begin_options *options)
 bool verb_parse_begin(const char *sql, struct begin_options *options)
 {
 	const char *at = sql;
-	*options = (struct begin_options){0};
+	*options = (struct begin_options){ 0 };
 	while (accept(&at, ";"))
 		;
 	next_word(&at); /* BEGIN or START */

@@ -13,13 +13,13 @@
 const struct lock_kind write_gate_kind = {
 	.index = LOCK_KIND_GATE,
 	.name = "write gate",
-	.mode_names = {"SHARED", "EXCLUSIVE"},
-	.conflicts = {EXCLUSIVE, SHARED | EXCLUSIVE},
+	.mode_names = { "SHARED", "EXCLUSIVE" },
+	.conflicts = { EXCLUSIVE, SHARED | EXCLUSIVE },
 };
 
 int write_gate_enter(struct lock_owner *owner, struct lock *gate, uint64_t timeout_ns,
 	struct lock_waited *waited)
 {
-	const struct lock_request request = {.lock = gate, .mode = CANCEL_EXCLUSIVE};
+	const struct lock_request request = { .lock = gate, .mode = CANCEL_EXCLUSIVE };
 	return lock_acquire(owner, &request, 1, timeout_ns, waited);
 }
