@@ -37,7 +37,7 @@ struct db_pool_options { /* zero = the default in brackets */
 	size_t struct_size;
 	size_t pool_bytes;	   /* required; rounded down to whole frames a shard */
 	uint32_t shard_count;	   /* [16] a power of two; fewer where shards get < 16 frames */
-	uint32_t ghost_frames;	   /* [twice the frames] evictions remembered */
+	uint32_t ghost_frames;	   /* [4 x the frames] evictions remembered */
 	uint32_t read_ahead_pages; /* [64] pages a sequential reader loads at once; 1 = none */
 	uint32_t midpoint_percent; /* [0 = plain LRU] share of the old part, 1 … 90 */
 	uint32_t latency_us;	   /* [0] modelled cost of one read that is not O_DIRECT */

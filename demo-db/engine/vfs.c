@@ -288,6 +288,7 @@ static const sqlite3_io_methods wal_methods = {
 static int join_pool(struct handle *handle, const char *path)
 {
 	struct pool_reader *reader = &handle->reader;
+	db_pool_refuse(0, "%s", "");
 	reader->bounce = aligned_alloc(DB_POOL_PAGE_BYTES, DB_POOL_PAGE_BYTES);
 	if (reader->bounce == NULL)
 		return SQLITE_NOMEM;
@@ -310,14 +311,20 @@ static int open_file(
 	sqlite3_file *lower = lower_of(file);
 	memset(lower, 0, (size_t)layer->lower->szOsFile);
 	int rc = layer->lower->xOpen(layer->lower, path, lower, flags, out_flags);
-	if (rc == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) {
-		rc = join_pool(handle, path);
-		if (rc != SQLITE_OK)
-			lower->pMethods->xClose(lower);
+	if ((flags & SQLITE_OPEN_WAL) != 0) {
+		handle->base.pMethods = rc == SQLITE_OK ? &wal_methods : NULL;
+		return rc;
 	}
+	if (rc != SQLITE_OK) {
+		int error = layer->lower->xGetLastError(layer->lower, 0, NULL);
+		db_pool_refuse(0, "%s: %s", path, strerror(error));
+		return rc;
+	}
+	rc = join_pool(handle, path);
 	if (rc == SQLITE_OK)
-		handle->base.pMethods =
-			(flags & SQLITE_OPEN_WAL) != 0 ? &wal_methods : &database_methods;
+		handle->base.pMethods = &database_methods;
+	else
+		lower->pMethods->xClose(lower);
 	return rc;
 }
 

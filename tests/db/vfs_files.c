@@ -148,6 +148,10 @@ static void a_database_that_is_not_there_is_refused_with_its_name(void **state)
 				 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, FAKE_VFS),
 		SQLITE_CANTOPEN);
 	sqlite3_close(db);
+	assert_non_null(strstr(db_pool_refusal(), "none/db: No such file or directory"));
+	/* An open that succeeds leaves no old refusal behind. */
+	sqlite3_close(fake_connect(fake_path(state, "db"), FAKE_VFS));
+	assert_string_equal(db_pool_refusal(), "");
 	fake_pool_close(pool);
 }
 
