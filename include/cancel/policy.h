@@ -58,7 +58,7 @@ struct cancel_ledger_resource {
 	uint64_t ended_wait_ns;	  /* of tasks with an SLO only */
 	uint64_t ended_hold_ns;	  /* QUEUE: slot-nanoseconds */
 	uint64_t ended_evicted;	  /* MEMORY: units evicted from others */
-	uint64_t orphan_stall_ns; /* MEMORY: stalls whose evictor has ended */
+	uint64_t orphan_stall_ns; /* MEMORY: stalls charged after their evictor had ended */
 	uint64_t waits, acquires; /* events since start, of ended tasks; for raw metrics */
 };
 

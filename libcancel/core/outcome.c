@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#define GONE_AFTER  2u /* ledgers without it: one may have failed to read a changing slot */
 #define FOLLOWED_NS 60000000000ull /* a decision is followed for a minute at most */
 
 static void close_record(struct outcome_record *record)
@@ -176,11 +177,13 @@ void outcomes_step(struct outcomes *o, struct history *h, const struct detect *d
 {
 	for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
 		struct outcome_record *record = &o->records[i];
-		struct cancel_times *times = &record->outcome.times;
+		struct cancel_outcome *out = &record->outcome;
+		struct cancel_times *times = &out->times;
 
-		if (!record->used || record->outcome.final)
+		if (!record->used || out->final)
 			continue;
-		if (!h->seen[record->slot] || h->tasks[record->slot].id != record->outcome.task)
+		record->missing = window_has(h, record->slot, out->task) ? 0 : record->missing + 1;
+		if (record->missing >= GONE_AFTER)
 			note_end(o, record, now_ns);
 		if (detect->ended && times->recovered_ns == 0) {
 			times->recovered_ns = fixed_max(detect->recovered_ns, times->decided_ns);

@@ -14,7 +14,7 @@
 
 struct outcome_record {
 	struct cancel_outcome outcome;
-	uint32_t slot;
+	uint32_t slot, missing;	  /* ledgers in a row that do not have it */
 	bool used, acted, second; /* second: the escalation */
 	bool ignored;		  /* the action found it gone or blocked */
 	bool ended;

@@ -11,10 +11,11 @@
 #include <string.h>
 
 #define NS_PER_S	   1000000000ull
-#define NS_PER_US	   1000ull
-#define OVERDUE_SLOS	   3u /* a wait this many times the SLO is a sign of its own */
+#define STAMP_ERROR_NS	   20000000ull /* two coarse stamps */
+#define OVERDUE_SLOS	   3u	       /* a wait this many times the SLO is a sign of its own */
 #define DECAY_STEPS_PER_S  1024u
 #define DECAY_HALVINGS_MAX 32u
+#define SEEN_GONE	   8u /* ended, or a ledger could not read it */
 #define SEEN_REPLACED	   4u /* beside the epoch: the slot held another task before */
 
 /* One task of the pass, and where its findings go. */
@@ -57,6 +58,19 @@ static uint64_t decayed(uint64_t value, uint32_t decay_q32)
 static uint64_t grown(uint64_t now, uint64_t before)
 {
 	return now >= before ? now - before : now;
+}
+
+/* How much a cumulative time grew; remembers it. One that went back a little met a coarse stamp
+ * after a precise one: no time passed. */
+static uint64_t elapsed(uint64_t now_ns, uint64_t *before_ns)
+{
+	uint64_t delta_ns = 0;
+
+	if (now_ns < *before_ns && *before_ns - now_ns <= STAMP_ERROR_NS)
+		return 0;
+	delta_ns = grown(now_ns, *before_ns);
+	*before_ns = now_ns;
+	return delta_ns;
 }
 
 static bool same_entry(const struct past_entry *p, const struct cancel_ledger_entry *e)
@@ -142,55 +156,25 @@ static void note_evictions(
 	p->totals[e->resource].evicted += e->evicted;
 }
 
-/* A time that went back a little met a coarse stamp after a precise one: no time passed. Returns
- * how long the task stood in this queue in the window. */
-static uint64_t take_entry(struct pass *p, const struct cancel_ledger_entry *e,
+static void take_entry(struct pass *p, const struct cancel_ledger_entry *e,
 	struct past_entry *known, struct past_usage *usage)
 {
-	uint64_t use_ns = e->hold_ns;
-	uint64_t delta_ns = fixed_minus(e->wait_ns, known->wait_ns);
+	uint64_t delta_ns = elapsed(e->wait_ns, &known->wait_ns);
 
 	if (p->is_memory[e->resource]) {
-		use_ns = e->stall_caused_ns;
+		known->use_delta_ns = elapsed(e->stall_caused_ns, &known->use_ns);
+		p->w->resources[e->resource].use_ns += known->use_delta_ns;
 		note_evictions(p, e, usage);
+	} else {
+		known->use_delta_ns = elapsed(e->hold_ns, &known->use_ns);
+		p->totals[e->resource].use_ns += e->hold_ns;
 	}
 	if (p->bears_slo)
 		p->totals[e->resource].wait_ns += e->wait_ns;
-	p->totals[e->resource].use_ns += use_ns;
-	known->use_delta_ns = fixed_minus(use_ns, known->use_ns);
-	known->use_ns = use_ns;
-	known->wait_ns = e->wait_ns;
 	if (e->held_modes)
 		known->modes = e->held_modes;
 	if (delta_ns)
 		note_wait(p, e, delta_ns);
-	return p->is_memory[e->resource] ? 0 : fixed_min(delta_ns, p->w->length_ns);
-}
-
-/* What a task holds while it stands in a queue is not its use of it: once the queue moves, a worker
- * that waited for a lock must not look as if it had sat on its slot. (Stalls count as use: they may
- * be the task's own reads.) */
-static void note_idle(struct pass *p, const struct cancel_ledger_entry *entries, uint32_t count,
-	const uint64_t queued_ns[CANCEL_ENTRIES_MAX], uint64_t all_ns)
-{
-	struct past_usage *usage = past_usages(p->h, p->task->slot);
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct cancel_ledger_entry *e = &entries[i];
-		uint64_t held_ns, idle_ns;
-
-		if (e->held == 0 || e->held_since_ns == 0 || all_ns == queued_ns[i])
-			continue;
-		held_ns = fixed_minus(
-			p->w->now_ns, fixed_max(e->held_since_ns, p->w->now_ns - p->w->length_ns));
-		idle_ns = fixed_min(all_ns - queued_ns[i], held_ns);
-		if (usage[i].idle_since_ns != e->held_since_ns) {
-			usage[i].idle_since_ns = e->held_since_ns;
-			usage[i].idle_us = 0;
-		}
-		usage[i].idle_us =
-			(uint32_t)fixed_min(usage[i].idle_us + idle_ns / NS_PER_US, UINT32_MAX);
-	}
 }
 
 static void take_entries(struct pass *p)
@@ -199,17 +183,12 @@ static void take_entries(struct pass *p)
 	const struct cancel_ledger_entry *entries = &p->ledger->entries[p->task->first_entry];
 	struct past_entry *known = past_entries(p->h, slot);
 	struct past_usage *usage = past_usages(p->h, slot);
-	uint64_t queued_ns[CANCEL_ENTRIES_MAX], all_ns = 0;
 
 	align(p->h, slot, entries, count);
 	for (uint32_t i = 0; i < count; i++) {
-		queued_ns[i] = 0;
 		if (entries[i].resource < p->w->resource_count)
-			queued_ns[i] = take_entry(p, &entries[i], &known[i], &usage[i]);
-		all_ns += queued_ns[i];
+			take_entry(p, &entries[i], &known[i], &usage[i]);
 	}
-	if (all_ns)
-		note_idle(p, entries, count, queued_ns, all_ns);
 }
 
 static void take_episode(struct pass *p, uint64_t *open_ns)
@@ -257,19 +236,27 @@ static void take_task(struct pass *p)
 	}
 }
 
+/* What is known of a task that is gone stays until its slot is used again: it may come back. */
 static void forget_ended(struct history *h, window_ended_fn ended, void *arg)
 {
 	for (uint32_t slot = 0; slot < h->task_limit; slot++) {
-		if (h->seen[slot] == h->epoch || h->seen[slot] == 0)
+		uint8_t seen = h->seen[slot];
+
+		if (seen == h->epoch || seen == 0 || seen == SEEN_GONE)
 			continue;
-		if (h->seen[slot] == (h->epoch | SEEN_REPLACED)) {
+		if (seen == (h->epoch | SEEN_REPLACED)) {
 			ended(arg, &h->tasks[slot].replaced);
 			h->seen[slot] = h->epoch;
 		} else {
 			ended(arg, &h->tasks[slot].end);
-			h->seen[slot] = 0;
+			h->seen[slot] = SEEN_GONE;
 		}
 	}
+}
+
+bool window_has(const struct history *h, uint32_t slot, uint64_t id)
+{
+	return h->seen[slot] == h->epoch && h->tasks[slot].id == id;
 }
 
 /* Totals of resources: what has ended plus what is still in the ledger, against the same before. */
@@ -283,11 +270,12 @@ static void close_resources(struct pass *p)
 		struct window_resource *out = &w->resources[r];
 
 		now->wait_ns += res->ended_wait_ns;
+		/* Stalls charged to a task are gone with it: only what is charged later is here. */
 		now->use_ns += p->is_memory[r] ? res->orphan_stall_ns : res->ended_hold_ns;
 		now->evicted += res->ended_evicted;
 		out->wait_ns =
 			fixed_max(fixed_minus(now->wait_ns, before->wait_ns), out->active_wait_ns);
-		out->use_ns = fixed_minus(now->use_ns, before->use_ns);
+		out->use_ns += fixed_minus(now->use_ns, before->use_ns);
 		out->evicted = fixed_minus(now->evicted, before->evicted);
 		p->h->recent_milli[r] =
 			decayed(p->h->recent_milli[r], p->h->decay_q32) + out->evicted * 1000;

@@ -105,7 +105,7 @@ struct window_totals {
 /* Memory across ledgers. The arrays are carved from the pipeline's block. */
 struct history {
 	uint32_t task_limit, wait_limit;
-	uint8_t *seen; /* by slot: 0 = empty, else the epoch of the last ledger that named it */
+	uint8_t *seen; /* by slot: 0 = never used, else the epoch of the last ledger that had it */
 	struct past_task *tasks;
 	struct past_entry *entries; /* CANCEL_ENTRIES_MAX a slot */
 	struct past_usage *usage;   /* likewise */
@@ -126,6 +126,9 @@ typedef void (*window_ended_fn)(void *arg, const struct past_end *end);
  * still: then there is no window. */
 bool window_take(struct history *history, const struct cancel_ledger *ledger, struct window *window,
 	window_ended_fn ended, void *arg);
+
+/* Whether the last ledger had this task. */
+bool window_has(const struct history *history, uint32_t slot, uint64_t id);
 
 static inline struct past_entry *past_entries(const struct history *h, uint32_t slot)
 {

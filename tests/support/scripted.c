@@ -171,7 +171,6 @@ void scripted_end(struct scripted *s, struct scripted_task *t)
 			res->ended_wait_ns += e.wait_ns;
 		res->ended_hold_ns += e.hold_ns;
 		res->ended_evicted += e.evicted;
-		res->orphan_stall_ns += e.stall_caused_ns;
 	}
 	t->live = false;
 }
