@@ -135,6 +135,8 @@ static uint64_t pass_on(const struct flow *f, const struct holding *holding, uin
 	uint32_t slot = f->ledger->tasks[holding->task].slot, first = f->h->tasks[slot].first_wait;
 	uint64_t waited_ns = 0, passed_ns, kept_ns = blame_ns;
 
+	if (first == NONE)
+		return blame_ns;
 	for (uint32_t i = first; i != NONE; i = f->h->waits[i].next_of_task)
 		waited_ns += concurrent_ns(f, &f->h->waits[i], holding);
 	if (waited_ns == 0)

@@ -24,6 +24,7 @@ static uint64_t healthy_median_ppm(const struct contention *c, uint32_t r)
 void contention_measure(struct contention *c, const struct attribution *a, const struct window *w,
 	const struct settings *settings)
 {
+	memset(c->ppm, 0, sizeof(c->ppm));
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		c->ppm[r] = fixed_ppm(a->rooted_ns[r], w->active_ns);
 		c->threshold_ppm[r] = settings->contention_ppm;

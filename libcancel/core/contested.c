@@ -200,23 +200,24 @@ static void add_holding(struct contested *c, struct history *h, const struct can
 static void add_holdings(struct contested *c, struct history *h, const struct cancel_ledger *ledger,
 	const struct window *w)
 {
-	uint64_t mask = 0;
+	bool wanted[UINT8_MAX + 1] = { false }; /* by resource: some instance is contested */
 
 	for (uint32_t i = 0; i < c->site_count; i++)
-		mask |= 1ull << c->sites[i].resource;
+		wanted[c->sites[i].resource] = true;
 	for (uint32_t i = 0; i < ledger->task_count; i++) {
 		const struct cancel_ledger_task *t = &ledger->tasks[i];
 		uint32_t count = window_entry_count(ledger, t);
+		const struct cancel_ledger_entry *e = &ledger->entries[t->first_entry];
+		const struct past_entry *known;
 
 		if (t->slot >= h->task_limit)
 			continue;
+		known = past_entries(h, t->slot);
 		for (uint32_t k = 0; k < count; k++) {
-			const struct cancel_ledger_entry *e = &ledger->entries[t->first_entry + k];
-
-			if (e->resource >= w->resource_count || !(mask >> e->resource & 1))
+			if (!wanted[e[k].resource])
 				continue;
-			if (past_entries(h, t->slot)[k].use_delta_ns ||
-				(e->held && c->types[e->resource] != CANCEL_MEMORY))
+			if (known[k].use_delta_ns ||
+				(e[k].held && c->types[e[k].resource] != CANCEL_MEMORY))
 				add_holding(c, h, ledger, w, i, k);
 		}
 	}

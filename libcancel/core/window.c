@@ -27,6 +27,7 @@ struct pass {
 	struct past_task *past;
 	uint32_t task_index;
 	bool bears_slo;
+	uint64_t slo_mask; /* all ones when it does: its waits count */
 	struct window_totals totals[CANCEL_RESOURCES_MAX];
 	bool is_memory[CANCEL_RESOURCES_MAX];
 };
@@ -62,15 +63,14 @@ static uint64_t grown(uint64_t now, uint64_t before)
 
 /* How much a cumulative time grew; remembers it. One that went back a little met a coarse stamp
  * after a precise one: no time passed. */
-static uint64_t elapsed(uint64_t now_ns, uint64_t *before_ns)
+static inline uint64_t elapsed(uint64_t now_ns, uint64_t *before_ns)
 {
-	uint64_t delta_ns = 0;
+	uint64_t then_ns = *before_ns;
 
-	if (now_ns < *before_ns && *before_ns - now_ns <= STAMP_ERROR_NS)
+	if (now_ns < then_ns && then_ns - now_ns <= STAMP_ERROR_NS)
 		return 0;
-	delta_ns = grown(now_ns, *before_ns);
 	*before_ns = now_ns;
-	return delta_ns;
+	return grown(now_ns, then_ns);
 }
 
 static bool same_entry(const struct past_entry *p, const struct cancel_ledger_entry *e)
@@ -78,7 +78,8 @@ static bool same_entry(const struct past_entry *p, const struct cancel_ledger_en
 	return p->instance == e->instance && p->resource == e->resource;
 }
 
-/* Entries moved within the task's table: put what is known of each beside it again. */
+/* Entries moved within the task's table: put what is known of each beside it again. Those that did
+ * not move keep what they have. */
 static void realign(struct history *h, uint32_t slot, const struct cancel_ledger_entry *entries,
 	uint32_t count, uint32_t old_count)
 {
@@ -97,20 +98,6 @@ static void realign(struct history *h, uint32_t slot, const struct cancel_ledger
 						   .resource = entries[i].resource };
 		usage[i] = j < old_count ? old_usage[j] : (struct past_usage){ 0 };
 	}
-}
-
-static void align(
-	struct history *h, uint32_t slot, const struct cancel_ledger_entry *entries, uint32_t count)
-{
-	struct past_task *past = &h->tasks[slot];
-	const struct past_entry *known = past_entries(h, slot);
-	uint32_t same = 0;
-
-	while (same < count && same < past->entry_count && same_entry(&known[same], &entries[same]))
-		same++;
-	if (same < count)
-		realign(h, slot, entries, count, past->entry_count);
-	past->entry_count = (uint8_t)count;
 }
 
 static void note_wait(struct pass *p, const struct cancel_ledger_entry *e, uint64_t delta_ns)
@@ -156,39 +143,45 @@ static void note_evictions(
 	p->totals[e->resource].evicted += e->evicted;
 }
 
-static void take_entry(struct pass *p, const struct cancel_ledger_entry *e,
+static inline void take_entry(struct pass *p, const struct cancel_ledger_entry *e,
 	struct past_entry *known, struct past_usage *usage)
 {
+	uint8_t r = e->resource;
 	uint64_t delta_ns = elapsed(e->wait_ns, &known->wait_ns);
 
-	if (p->is_memory[e->resource]) {
+	if (p->is_memory[r]) {
 		known->use_delta_ns = elapsed(e->stall_caused_ns, &known->use_ns);
-		p->w->resources[e->resource].use_ns += known->use_delta_ns;
+		p->w->resources[r].use_ns += known->use_delta_ns;
 		note_evictions(p, e, usage);
 	} else {
 		known->use_delta_ns = elapsed(e->hold_ns, &known->use_ns);
-		p->totals[e->resource].use_ns += e->hold_ns;
+		p->totals[r].use_ns += e->hold_ns;
 	}
-	if (p->bears_slo)
-		p->totals[e->resource].wait_ns += e->wait_ns;
+	p->totals[r].wait_ns += e->wait_ns & p->slo_mask;
 	if (e->held_modes)
 		known->modes = e->held_modes;
 	if (delta_ns)
 		note_wait(p, e, delta_ns);
 }
 
+/* The inner loop of the core: once an entry, however quiet the server. */
 static void take_entries(struct pass *p)
 {
 	uint32_t slot = p->task->slot, count = window_entry_count(p->ledger, p->task);
+	uint32_t known_count = p->past->entry_count, resource_count = p->w->resource_count;
 	const struct cancel_ledger_entry *entries = &p->ledger->entries[p->task->first_entry];
 	struct past_entry *known = past_entries(p->h, slot);
 	struct past_usage *usage = past_usages(p->h, slot);
 
-	align(p->h, slot, entries, count);
 	for (uint32_t i = 0; i < count; i++) {
-		if (entries[i].resource < p->w->resource_count)
+		if (i >= known_count || !same_entry(&known[i], &entries[i])) {
+			realign(p->h, slot, entries, count, known_count);
+			known_count = count;
+		}
+		if (entries[i].resource < resource_count)
 			take_entry(p, &entries[i], &known[i], &usage[i]);
 	}
+	p->past->entry_count = (uint8_t)count;
 }
 
 static void take_episode(struct pass *p, uint64_t *open_ns)
@@ -332,6 +325,7 @@ bool window_take(struct history *h, const struct cancel_ledger *ledger, struct w
 		pass.task_index = i;
 		pass.past = &h->tasks[pass.task->slot];
 		pass.bears_slo = pass.task->slo_ns != 0;
+		pass.slo_mask = pass.bears_slo ? UINT64_MAX : 0;
 		take_task(&pass);
 		if (pass.bears_slo && pass.task->episode_start_ns)
 			take_episode(&pass, &open_ns);

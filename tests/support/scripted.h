@@ -16,6 +16,7 @@
 
 struct scripted_task {
 	bool live;
+	bool aside; /* left alone by random worlds */
 	struct cancel_ledger_task t;
 	uint64_t active_ns; /* of closed episodes */
 	uint32_t entry_count;
