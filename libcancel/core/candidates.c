@@ -67,10 +67,12 @@ static uint64_t idle_ns(const struct scene *s, const struct holding *holding)
 		return 0;
 	for (uint32_t i = s->history->tasks[slot].first_wait; i != NONE;
 		i = s->history->waits[i].next_of_task) {
-		if (s->history->waits[i].since_ns)
-			still_ns += fixed_minus(now_ns, s->history->waits[i].since_ns);
+		const struct waiting *wait = &s->history->waits[i];
+
+		if (wait->since_ns && s->contested->types[wait->resource] != CANCEL_MEMORY)
+			still_ns += fixed_minus(now_ns, wait->since_ns);
 	}
-	return fixed_minus((uint64_t)usage->idle_us * NS_PER_US, still_ns);
+	return fixed_minus(usage->idle_ns, still_ns);
 }
 
 /* Time a LOCK or a slot was used: the present hold, or all holds of the open episode where there

@@ -159,8 +159,7 @@ static void add_holding(struct contested *c, struct history *h, const struct can
 	const struct past_entry *known = &past_entries(h, t->slot)[position];
 	struct past_task *past = &h->tasks[t->slot];
 	enum cancel_resource_type type = c->types[e->resource];
-	/* Never seen held at the instant of a ledger: the mode is unknown, and any may be barred.
-	 */
+	/* Never seen held at the instant of a ledger: the mode is unknown, any may be barred. */
 	uint8_t modes = known->modes ? known->modes : UINT8_MAX;
 	uint64_t overlap_ns = known->use_delta_ns, held_ns;
 	uint32_t bucket, site = find(c, e->resource, instance_of(c, e), &bucket);

@@ -164,6 +164,26 @@ static inline void take_entry(struct pass *p, const struct cancel_ledger_entry *
 		note_wait(p, e, delta_ns);
 }
 
+/* What a task holds while it stands in another queue is not its use of it: once the queue moves, a
+ * worker that waited for a lock must not look as if it had sat on its slot. (Stalls count as use:
+ * they may be the task's own reads.) */
+static void note_idle(struct pass *p, const struct cancel_ledger_entry *e, struct past_usage *usage)
+{
+	uint64_t held_ns = fixed_min(fixed_minus(p->w->now_ns, e->held_since_ns), p->w->length_ns);
+	uint64_t idle_ns = 0;
+
+	for (uint32_t i = p->past->first_wait; i != NONE; i = p->h->waits[i].next_of_task) {
+		const struct waiting *wait = &p->h->waits[i];
+
+		if (&p->ledger->entries[wait->entry] != e && !p->is_memory[wait->resource])
+			idle_ns += wait->delta_ns;
+	}
+	if (usage->idle_since_ns != e->held_since_ns)
+		usage->idle_ns = 0;
+	usage->idle_since_ns = e->held_since_ns;
+	usage->idle_ns = fixed_plus(usage->idle_ns, fixed_min(idle_ns, held_ns));
+}
+
 /* The inner loop of the core: once an entry, however quiet the server. */
 static void take_entries(struct pass *p)
 {
@@ -182,6 +202,12 @@ static void take_entries(struct pass *p)
 			take_entry(p, &entries[i], &known[i], &usage[i]);
 	}
 	p->past->entry_count = (uint8_t)count;
+	if (p->past->first_wait == NONE)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		if (entries[i].held && entries[i].held_since_ns)
+			note_idle(p, &entries[i], &usage[i]);
+	}
 }
 
 static void take_episode(struct pass *p, uint64_t *open_ns)

@@ -30,9 +30,8 @@ struct past_usage {
 	uint64_t recent_milli;		  /* evictions x 1000, half-life 1 s */
 	uint32_t blame_us[BLAME_WINDOWS]; /* newest first */
 	uint32_t blamed_window;		  /* number of the window blame_us[0] belongs to */
-	/* Of the hold that began at idle_since_ns: how long its task stood in another queue. */
-	uint32_t idle_us;
-	uint64_t idle_since_ns;
+	/* Of the hold that began then: how long its task stood in another queue. */
+	uint64_t idle_since_ns, idle_ns;
 };
 
 enum past_mark {
