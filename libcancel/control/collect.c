@@ -129,7 +129,7 @@ void collect(struct collector *c, uint64_t now_ns)
 	l->now_ns = now_ns;
 	l->event_count = events_take(c->events);
 	l->resource_count = resource_count();
-	l->dropped_events = load_relaxed(&counters[CANCEL_COUNT_events_dropped]);
+	l->dropped_events = load_relaxed(&count_global[CANCEL_COUNT_events_dropped]);
 	totals_begin(&c->totals, l->resource_count);
 	read_slots(c);
 	totals_end(&c->totals, l->resource_count, c->latency);

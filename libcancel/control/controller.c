@@ -328,6 +328,7 @@ void controller_stop(void)
 	pthread_mutex_unlock(&c.wake);
 	pthread_join(c.thread, NULL);
 	deliver_stop();
+	log_misuse(); /* what the last second brought */
 	let_go();
 }
 

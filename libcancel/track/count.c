@@ -13,7 +13,7 @@
 
 #define UNTRACKED_EXACT 1024u
 
-_Atomic uint64_t counters[CANCEL_COUNTER_COUNT];
+_Atomic uint64_t count_global[CANCEL_COUNTER_COUNT];
 
 static const enum cancel_counter hot_to_counter[HOT_COUNTS] = {
 #define X(name) [HOT_##name] = CANCEL_COUNT_##name,
@@ -33,7 +33,7 @@ void count_fold(struct slot *s)
 	if (likely(!load_relaxed(&cold->counted)))
 		return;
 	for (int i = 0; i < HOT_COUNTS; i++) {
-		add_relaxed(&counters[hot_to_counter[i]], load_relaxed(&cold->counts[i]));
+		add_relaxed(&count_global[hot_to_counter[i]], load_relaxed(&cold->counts[i]));
 		store_relaxed(&cold->counts[i], 0);
 	}
 	store_relaxed(&cold->counted, false);
@@ -43,7 +43,7 @@ void count_read(uint64_t totals[CANCEL_COUNTER_COUNT])
 {
 	uint32_t high = load_acquire(&slot_high);
 	for (int i = 0; i < CANCEL_COUNTER_COUNT; i++)
-		totals[i] = load_relaxed(&counters[i]);
+		totals[i] = load_relaxed(&count_global[i]);
 	for (uint32_t i = 0; i < high; i++) {
 		const struct slot *s = slot_at(i);
 		if (word_state(load_acquire(&s->word)) <= SLOT_ENDING ||
@@ -57,7 +57,7 @@ void count_read(uint64_t totals[CANCEL_COUNTER_COUNT])
 void count_reset(void)
 {
 	for (int i = 0; i < CANCEL_COUNTER_COUNT; i++)
-		store_relaxed(&counters[i], 0);
+		store_relaxed(&count_global[i], 0);
 }
 
 void count_untracked(void)
@@ -72,7 +72,7 @@ void count_untracked(void)
 		return;
 	if (seen < UNTRACKED_EXACT)
 		seen++;
-	add_relaxed(&counters[run_is_on() ? CANCEL_COUNT_no_task : CANCEL_COUNT_not_running],
+	add_relaxed(&count_global[run_is_on() ? CANCEL_COUNT_no_task : CANCEL_COUNT_not_running],
 		unreported);
 	unreported = 0;
 }

@@ -33,11 +33,11 @@ enum hot_counter {
 
 struct slot;
 
-extern internal _Atomic uint64_t counters[CANCEL_COUNTER_COUNT];
+extern internal _Atomic uint64_t count_global[CANCEL_COUNTER_COUNT];
 
 static inline void count(enum cancel_counter counter)
 {
-	add_relaxed(&counters[counter], 1);
+	add_relaxed(&count_global[counter], 1);
 }
 
 /* Owner only: one relaxed store. */

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.h - what tests of the running library share: a quiet start, a look at one's own task.
+ */
+#ifndef SUPPORT_RUNTIME_H
+#define SUPPORT_RUNTIME_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <time.h>
+
+#include <cancel/observe.h>
+
+#include "libcancel/track/read.h"
+
+#define UNUSED __attribute__((unused))
+
+static char said[4096]; /* every line logged since the last start, a line each */
+
+static UNUSED void say(void *arg, const char *line)
+{
+	(void)arg;
+	size_t used = strlen(said), length = strlen(line);
+	if (used + length + 2 > sizeof(said))
+		return;
+	memcpy(said + used, line, length);
+	memcpy(said + used + length, "\n", 2);
+}
+
+/* Starts with this configuration's lines kept in `said`. */
+static UNUSED void start_with(struct cancel_config config)
+{
+	config.struct_size = sizeof(config);
+	config.log = say;
+	said[0] = '\0';
+	assert_int_equal(startCancel(&config), 0);
+}
+
+static UNUSED void start_quietly(void)
+{
+	start_with((struct cancel_config){ 0 });
+}
+
+static UNUSED struct cancel_counters counters_now(void)
+{
+	struct cancel_counters counters;
+	cancel_read_counters(&counters);
+	return counters;
+}
+
+/* Another thread will make it true; a test that waits this long has failed. */
+#define PATIENCE_MS 20000
+#define WAIT_UNTIL(condition)                                                                      \
+	do {                                                                                       \
+		struct timespec pause = { .tv_nsec = 1000000 };                                    \
+		int left = PATIENCE_MS;                                                            \
+		while (!(condition) && left-- > 0)                                                 \
+			nanosleep(&pause, NULL);                                                   \
+		assert_true(left > 0);                                                             \
+	} while (0)
+
+/* The current task as the collector sees it. */
+struct look {
+	struct cancel_ledger_task task;
+	struct cancel_ledger_entry entries[CANCEL_ENTRIES_MAX];
+	struct ended_use folded[CANCEL_RESOURCES_MAX];
+};
+
+static UNUSED struct look look_at_current(void)
+{
+	struct look look;
+	memset(&look, 0, sizeof(look));
+	assert_non_null(current_slot);
+	assert_int_equal(slot_read(current_slot, clock_precise_ns(), CANCEL_RESOURCES_MAX,
+				 &look.task, look.entries, look.folded),
+		READ_LIVE);
+	return look;
+}
+
+#endif
