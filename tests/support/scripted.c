@@ -264,3 +264,35 @@ void scripted_healthy(struct scripted *s, uint32_t count)
 		scripted_step(s);
 	}
 }
+
+void scripted_arrive(
+	struct scripted *s, uint32_t count, uint32_t r, uint32_t instance, uint64_t mode)
+{
+	for (uint32_t i = 0; i < count; i++)
+		scripted_wait(s, scripted_task(s, SCRIPTED_SLO_NS), r, instance, mode);
+}
+
+void scripted_until_decided(struct scripted *s, uint32_t r, uint64_t mode, uint32_t windows)
+{
+	for (uint32_t i = 0; i < windows && s->decisions == 0; i++) {
+		scripted_arrive(s, SCRIPTED_ARRIVALS, r, 0, mode);
+		scripted_step(s);
+	}
+}
+
+void scripted_dump(struct scripted *s, uint32_t pool, struct scripted_task *dump,
+	struct scripted_task *other, bool charged)
+{
+	struct cancel_ledger_entry *d = scripted_entry(s, dump, pool, 0);
+	struct cancel_ledger_entry *o = scripted_entry(s, other, pool, 0);
+
+	scripted_complete(s, 20, 30 * MS, true);
+	s->resources[pool].ended_wait_ns += 20 * 25 * MS;
+	d->evicted += 500;
+	o->evicted += 10;
+	if (charged) {
+		d->stall_caused_ns += 19 * 25 * MS;
+		o->stall_caused_ns += 25 * MS;
+	}
+	scripted_step(s);
+}

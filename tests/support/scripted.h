@@ -9,10 +9,13 @@
 
 #include <cancel/policy.h>
 
-#define SCRIPTED_TASKS	2048u
-#define SCRIPTED_EVENTS 64u
-#define MS		1000000ull
-#define S		1000000000ull
+#define SCRIPTED_TASKS	  2048u
+#define SCRIPTED_EVENTS	  64u
+#define MS		  1000000ull
+#define S		  1000000000ull
+#define SCRIPTED_SLO_NS	  (10 * MS)
+#define SCRIPTED_START	  80u /* healthy windows before anything happens: warm, with a reference */
+#define SCRIPTED_ARRIVALS 10u /* victims a window */
 
 struct scripted_task {
 	bool live;
@@ -70,5 +73,14 @@ void scripted_judge(struct scripted *s);
 void scripted_step(struct scripted *s);
 /* `count` windows with 50 completions of 1 ms each. */
 void scripted_healthy(struct scripted *s, uint32_t count);
+/* `count` victims that wait from now on. */
+void scripted_arrive(
+	struct scripted *s, uint32_t count, uint32_t r, uint32_t instance, uint64_t mode);
+/* Victims arrive until a decision is made, at most `windows` long. */
+void scripted_until_decided(struct scripted *s, uint32_t r, uint64_t mode, uint32_t windows);
+/* A window of reads of a hot set that a dump keeps evicting: 25 of each victim's 30 ms are stalls,
+ * charged to the dump and, one in twenty, to the other. */
+void scripted_dump(struct scripted *s, uint32_t pool, struct scripted_task *dump,
+	struct scripted_task *other, bool charged);
 
 #endif

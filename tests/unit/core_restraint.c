@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole situations in which nobody is cancelled, and what is said instead.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "scripted.h"
+
+/* An M/D/4 queue at 1.5 times its capacity, in steps of 5 ms. */
+static void overload_of_cpu_alone_is_regular_and_cancels_nobody(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t cpu = scripted_resource(s, CANCEL_QUEUE, 4), head = 0, tail = 0, regular = 0;
+	static struct scripted_task *line[600 * 6];
+	struct scripted_task *running[4] = { 0 };
+
+	(void)state;
+	for (uint32_t i = 0; i < SCRIPTED_START; i++) { /* full throughput, in time */
+		scripted_complete(s, 40, 6 * MS, false);
+		scripted_step(s);
+	}
+	for (uint32_t step = 1; step <= 600; step++) {
+		for (uint32_t k = 0; k < 4; k++) {
+			if (running[k])
+				scripted_end(s, running[k]);
+			running[k] = head < tail ? line[head++] : NULL;
+			if (running[k])
+				scripted_hold(s, running[k], cpu, 0, 1);
+		}
+		for (uint32_t k = 0; k < 6; k++) {
+			line[tail] = scripted_task(s, SCRIPTED_SLO_NS);
+			scripted_wait(s, line[tail++], cpu, 0, 0);
+		}
+		s->now_ns += 5 * MS;
+		if (step % 10 == 0) {
+			scripted_judge(s);
+			regular += s->verdict.overload == CANCEL_REGULAR;
+			assert_int_not_equal(s->verdict.overload, CANCEL_RESOURCE);
+		}
+	}
+	assert_int_equal(s->decisions, 0);
+	assert_true(regular > 20);
+	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_NO_CULPRIT);
+	scripted_free(s);
+}
+
+/* Ten times the load for half a second; some of it late, all of it served. */
+static void a_healthy_burst_is_nothing(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *long_reader;
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	long_reader = scripted_task(s, 0);
+	scripted_hold(s, long_reader, lock, 0, CANCEL_SHARED);
+	for (uint32_t i = 0; i < 10; i++) {
+		scripted_complete(s, 400, 3 * MS, false);
+		scripted_complete(s, 100, 15 * MS, true);
+		scripted_step(s);
+		assert_int_equal(s->verdict.overload, CANCEL_HEALTHY);
+	}
+	for (uint32_t i = 0; i < 40; i++) {
+		scripted_healthy(s, 1);
+		assert_int_equal(s->verdict.overload, CANCEL_HEALTHY);
+	}
+	assert_int_equal(s->decisions, 0);
+	scripted_free(s);
+}
+
+static void a_task_in_a_blocked_phase_or_rerunning_is_never_chosen(void **state)
+{
+	const struct {
+		uint8_t flags, task_state;
+		enum cancel_cause cause;
+	} cases[] = {
+		{ CANCEL_CANCELLABLE, CANCEL_BLOCKED, CANCEL_CAUSE_BLOCKED },
+		{ CANCEL_CANCELLABLE | CANCEL_RERUNNING, CANCEL_RUNNING,
+			CANCEL_CAUSE_ALREADY_CANCELLED },
+		{ CANCEL_CANCELLABLE | CANCEL_EXEMPT, CANCEL_RUNNING, CANCEL_CAUSE_EXEMPT },
+		{ 0, CANCEL_RUNNING, CANCEL_CAUSE_NOT_CANCELLABLE },
+		{ CANCEL_CANCELLABLE, CANCEL_DELIVERED, CANCEL_CAUSE_ALREADY_CANCELLED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct scripted *s = scripted_new(NULL);
+		uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+		struct scripted_task *culprit;
+
+		scripted_healthy(s, SCRIPTED_START);
+		culprit = scripted_task(s, 0);
+		culprit->t.flags = cases[i].flags;
+		culprit->t.state = cases[i].task_state;
+		scripted_hold(s, culprit, lock, 0, CANCEL_EXCLUSIVE);
+		scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 30);
+		assert_int_equal(s->decisions, 0);
+		assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
+		assert_int_equal(s->verdict.held_back, cases[i].cause);
+		assert_int_equal(s->verdict.held.task, culprit->t.id);
+		scripted_free(s);
+	}
+}
+
+/* Most of the blame is with a task that may not be cancelled: cancelling the other would not help.
+ */
+static void a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct scripted_task *t = scripted_task(s, 0);
+
+		scripted_hold(s, t, lock, 0, CANCEL_SHARED);
+		if (i < 2)
+			t->t.flags |= CANCEL_EXEMPT;
+	}
+	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 30);
+	assert_int_equal(s->decisions, 0);
+	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_EXEMPT);
+	scripted_free(s);
+}
+
+static void no_verdict_comes_before_the_warm_up_is_over(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	uint64_t start_ns;
+
+	(void)state;
+	scripted_healthy(s, 1);
+	start_ns = s->now_ns;
+	scripted_hold(s, scripted_task(s, 0), lock, 0, CANCEL_EXCLUSIVE);
+	while (s->now_ns - start_ns < 1950 * MS) {
+		scripted_arrive(s, SCRIPTED_ARRIVALS, lock, 0, CANCEL_EXCLUSIVE);
+		scripted_step(s);
+		assert_int_equal(s->decisions, 0);
+	}
+	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_WARM_UP);
+	scripted_step(s);
+	assert_int_equal(s->decisions, 1);
+	scripted_free(s);
+}
+
+/* Many short exclusive holders in turn: everybody waits, and it is nobody's fault. */
+static void a_convoy_of_short_holders_has_no_culprit(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *holder = NULL;
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	for (uint32_t w = 0; w < 40; w++) {
+		scripted_arrive(s, 20, lock, 0, CANCEL_EXCLUSIVE);
+		for (uint32_t i = 0; i < 25; i++) {
+			if (holder)
+				scripted_end(s, holder);
+			holder = scripted_task(s, SCRIPTED_SLO_NS);
+			scripted_hold(s, holder, lock, 0, CANCEL_EXCLUSIVE);
+			s->now_ns += 2 * MS;
+		}
+		scripted_judge(s);
+	}
+	assert_int_equal(s->decisions, 0);
+	assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
+	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_NO_CULPRIT);
+	assert_true(s->verdict.contention_ppm[lock] > 800000);
+	scripted_free(s);
+}
+
+static void cold_misses_are_nobodys_fault(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 10000);
+	struct scripted_task *dump, *other;
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	dump = scripted_task(s, 0);
+	other = scripted_task(s, 0);
+	for (uint32_t i = 0; i < 20; i++)
+		scripted_dump(s, pool, dump, other, false);
+	assert_int_equal(s->decisions, 0);
+	assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
+	assert_int_equal(s->verdict.contention_ppm[pool], 0);
+	scripted_free(s);
+}
+
+static void a_stuck_action_stops_new_cancels(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	s->ledger.action_stuck = true;
+	scripted_hold(s, scripted_task(s, 0), lock, 0, CANCEL_EXCLUSIVE);
+	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);
+	assert_int_equal(s->decisions, 0);
+	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_ACTION_STUCK);
+	s->ledger.action_stuck = false;
+	scripted_step(s);
+	assert_int_equal(s->cancels, 1);
+	scripted_free(s);
+}
+
+/* A lock that always costs half of the time is not what is wrong today. */
+static void what_is_usual_for_a_resource_does_not_count(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *reader;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100; i++) { /* 5 of 10 ms */
+		s->resources[lock].ended_wait_ns += 50 * 5 * MS;
+		scripted_complete(s, 50, 10 * MS, false);
+		scripted_step(s);
+	}
+	assert_int_equal(s->verdict.contention_ppm[lock], 500000);
+	reader = scripted_task(s, 0);
+	scripted_hold(s, reader, lock, 0, CANCEL_EXCLUSIVE);
+	for (uint32_t i = 0; i < 20; i++) { /* late for another reason */
+		s->resources[lock].ended_wait_ns += 50 * 15 * MS;
+		scripted_complete(s, 50, 30 * MS, true);
+		scripted_step(s);
+	}
+	assert_int_equal(s->decisions, 0);
+	assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
+	scripted_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(overload_of_cpu_alone_is_regular_and_cancels_nobody),
+		cmocka_unit_test(a_healthy_burst_is_nothing),
+		cmocka_unit_test(a_task_in_a_blocked_phase_or_rerunning_is_never_chosen),
+		cmocka_unit_test(a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one),
+		cmocka_unit_test(no_verdict_comes_before_the_warm_up_is_over),
+		cmocka_unit_test(a_convoy_of_short_holders_has_no_culprit),
+		cmocka_unit_test(cold_misses_are_nobodys_fault),
+		cmocka_unit_test(a_stuck_action_stops_new_cancels),
+		cmocka_unit_test(what_is_usual_for_a_resource_does_not_count),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
