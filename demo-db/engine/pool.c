@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #define SHARD_COUNT_DEFAULT 16u
+#define FRAMES_MAX	    (UINT32_MAX / 8) /* 2 TiB: every count fits 32 bits */
 #define READ_AHEAD_DEFAULT  64u
 #define RING_FRAMES_DEFAULT 64u
 #define SHARD_FRAMES_MIN    16u
@@ -31,10 +32,11 @@ static int check_options(const struct db_pool_options *options)
 		return db_pool_refuse(-EINVAL, "pool options of %zu bytes; this build has %zu",
 			options->struct_size, sizeof(*options));
 	size_t frames = options->pool_bytes / DB_POOL_PAGE_BYTES;
-	if (frames < DB_POOL_FRAMES_MIN || frames > UINT32_MAX / 2)
+	if (frames < DB_POOL_FRAMES_MIN || frames > FRAMES_MAX)
 		return db_pool_refuse(-EINVAL,
-			"a pool of %zu bytes holds %zu pages of %u bytes; it needs at least %u",
-			options->pool_bytes, frames, DB_POOL_PAGE_BYTES, DB_POOL_FRAMES_MIN);
+			"a pool of %zu bytes holds %zu pages of %u bytes; %u to %u are possible",
+			options->pool_bytes, frames, DB_POOL_PAGE_BYTES, DB_POOL_FRAMES_MIN,
+			FRAMES_MAX);
 	uint32_t shards = options->shard_count;
 	if ((shards & (shards - 1)) != 0 || shards > DB_POOL_SHARDS_MAX)
 		return db_pool_refuse(-EINVAL, "%u shards; a power of two up to %u is possible",

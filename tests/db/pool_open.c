@@ -20,7 +20,7 @@ static void a_pool_of_zero_bytes_is_refused_with_the_numbers(void **state)
 {
 	(void)state;
 	refuse_pool((struct db_pool_options){ .pool_bytes = 0 },
-		"0 bytes holds 0 pages of 4096 bytes; it needs at least 64");
+		"0 bytes holds 0 pages of 4096 bytes; 64 to ");
 	refuse_pool((struct db_pool_options){ .pool_bytes = 63 * 4096 }, "holds 63 pages");
 }
 
