@@ -18,12 +18,12 @@
 #define DB_NODE 3
 
 enum { REQUEST, ROOT, MIDDLE_A, MIDDLE_B, LEAF_A, LEAF_B };
-enum { TARGET_LEAF, TARGET_ROOT };
+enum { TARGET_LEAF, TARGET_ROOT, TARGET_NOBODY };
 enum { LINK_GOOD, LINK_LATE, LINK_LOSSY, LINK_CUT };
 
 static const struct sim_key keys[] = {
-	{ "target", SIM_KEY_CHOICES, "all", 0, 0, "leaf|root",
-		"what a verdict on a leaf stops: the leaf, or the root of its tree" },
+	{ "target", SIM_KEY_CHOICES, "all", 0, 0, "leaf|root|nobody",
+		"what a verdict on a leaf stops: the leaf, the root of its tree; nobody: no core" },
 	{ "children", SIM_KEY_CHOICES, "all", 0, 0, "forgotten|told|told-again",
 		"what a stopped parent does: nothing, one message, messages until one arrives" },
 	{ "link", SIM_KEY_CHOICES, "all", 0, 0, "good|late|lossy|cut", "between the nodes" },
@@ -226,6 +226,8 @@ static int run_once(struct sim_run *run, const struct setup *s, uint64_t seed, s
 	const char *why = "the world's tables do not hold this lane";
 	sim_watch_read(run, &options, &pipeline);
 	describe(run, s, &options);
+	if (s->target == TARGET_NOBODY)
+		options.pipeline = NULL;
 	options.seed = seed;
 	struct sim_world *w = sim_world_new(&options, &why);
 	if (w && add_scripts(w, run) && add_clients(w, run)) {
@@ -244,13 +246,14 @@ static int run_once(struct sim_run *run, const struct setup *s, uint64_t seed, s
 static int run_setup(struct sim_run *run, struct sim_table *table, const struct setup *s)
 {
 	static const char *const children[] = { "forgotten", "told", "told-again" };
+	static const char *const targets[] = { "leaf", "root", "nobody" };
 	static const char *const links[] = { "good", "late", "lossy", "cut" };
 	struct sums sums = { 0 };
 	for (uint32_t i = 0; i < run->seeds; i++)
 		if (run_once(run, s, run->seed + i, &sums) != 0)
 			return -1;
 	sim_row(table);
-	sim_put_text(table, s->target == TARGET_ROOT ? "root" : "leaf");
+	sim_put_text(table, targets[s->target]);
 	sim_put_text(table, children[s->children]);
 	sim_put_text(table, links[s->link]);
 	sim_put_int(table, (int64_t)s->lease_ms);
@@ -282,6 +285,8 @@ static int run_cancel_tree(struct sim_run *run)
 			.children = sim_item(run, "children", i / leases % children),
 			.target = sim_item(run, "target", i / leases / children % targets),
 			.link = sim_item(run, "link", i / leases / children / targets) };
+		if (s.target == TARGET_NOBODY && (s.children > 0 || s.lease_ms > 0))
+			continue; /* nothing is stopped: one row a link says it */
 		if (run_setup(run, table, &s) != 0)
 			return -1;
 		sim_progress(run, i + 1, total);

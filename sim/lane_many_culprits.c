@@ -21,6 +21,9 @@ static const struct sim_key keys[] = {
 	{ "culprits", SIM_KEY_INTS, "1,5,10,20,40", 1, TABLES, NULL, "all at once, from 10 s" },
 	{ "pause", SIM_KEY_INTS, "1,100,1000,10000", 1, 1000000, NULL,
 		"milliseconds between two cancels, swept" },
+	{ "release_wait_ms", SIM_KEY_INTS, "1000", 1, 1000000, NULL,
+		"the next cancel waits for the last target's release at most so long, swept" },
+	{ "burst", SIM_KEY_INTS, "5", 1, 1000, NULL, "cancels at once before the bucket runs dry" },
 	{ "rerun", SIM_KEY_CHOICES, "all", 0, 0, "no|yes",
 		"the server runs each cancelled culprit once more when calm; then it stays" },
 	{ "hold_ms", SIM_KEY_INT, "5000", 10, 1000000, NULL, "a culprit keeps its table, if left" },
@@ -38,7 +41,7 @@ enum {
 };
 
 struct setup {
-	uint32_t culprits, pause_ms;
+	uint32_t culprits, pause_ms, release_wait_ms, burst;
 	bool watched, rerun;
 };
 
@@ -171,6 +174,8 @@ static int run_once(struct sim_run *run, const struct setup *s, uint64_t seed, s
 	const char *why = "the world's tables do not hold this lane";
 	sim_watch_read(run, &options, &pipeline);
 	pipeline.pace_gap_ms = s->pause_ms;
+	pipeline.release_wait_ms = s->release_wait_ms;
+	pipeline.pace_burst = s->burst;
 	options.pipeline = s->watched ? &pipeline : NULL;
 	options.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S;
 	options.seed = seed;
@@ -195,6 +200,8 @@ static const struct sim_column columns[] = {
 	{ "culprits", NULL, 0 },
 	{ "policy", NULL, 0 },
 	{ "pause_ms", NULL, 0 },
+	{ "release_wait_ms", NULL, 0 },
+	{ "burst", NULL, 0 },
 	{ "rerun", NULL, 0 },
 	{ "late_s", "first wave", 2 },
 	{ "late_s_ci95", "+-", 2 },
@@ -216,10 +223,13 @@ static void put_row(struct sim_table *table, const struct setup *s, const struct
 	sim_row(table);
 	sim_put_int(table, s->culprits);
 	sim_put_text(table, s->watched ? "cancel" : "none");
-	if (s->watched)
-		sim_put_int(table, s->pause_ms);
-	else
-		sim_put_none(table);
+	const uint32_t paces[] = { s->pause_ms, s->release_wait_ms, s->burst };
+	for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) {
+		if (s->watched)
+			sim_put_int(table, paces[i]);
+		else
+			sim_put_none(table);
+	}
 	sim_put_bool(table, s->rerun);
 	sim_put_real(table, sim_stats_mean(&m->late));
 	sim_put_real(table, sim_stats_ci95(&m->late));
@@ -253,6 +263,30 @@ static int run_setup(
 	return 0;
 }
 
+static size_t combinations(const struct sim_run *run)
+{
+	return sim_count(run, "pause") * sim_count(run, "release_wait_ms") *
+	       sim_count(run, "burst") * sim_count(run, "rerun");
+}
+
+/* The line-th way to pace, after line 0, which is nobody watching. */
+static struct setup describe(const struct sim_run *run, size_t line, char *label, size_t bytes)
+{
+	struct setup s = { .watched = line > 0 };
+	snprintf(label, bytes, "none");
+	if (line == 0)
+		return s;
+	size_t pauses = sim_count(run, "pause"), waits = sim_count(run, "release_wait_ms");
+	size_t bursts = sim_count(run, "burst"), i = line - 1;
+	s.pause_ms = (uint32_t)sim_item(run, "pause", i % pauses);
+	s.release_wait_ms = (uint32_t)sim_item(run, "release_wait_ms", i / pauses % waits);
+	s.burst = (uint32_t)sim_item(run, "burst", i / pauses / waits % bursts);
+	s.rerun = sim_item(run, "rerun", i / pauses / waits / bursts) == 1;
+	snprintf(label, bytes, "pause %u, wait %u, burst %u%s", s.pause_ms, s.release_wait_ms,
+		s.burst, s.rerun ? ", rerun" : "");
+	return s;
+}
+
 static int run_many(struct sim_run *run)
 {
 	struct sim_table *table =
@@ -260,17 +294,10 @@ static int run_many(struct sim_run *run)
 			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "Late seconds, both waves", "culprits",
 		"late seconds", SIM_AXIS_LINEAR);
-	size_t pauses = sim_count(run, "pause"), reruns = sim_count(run, "rerun");
-	size_t lines = 1 + pauses * reruns, counts = sim_count(run, "culprits");
+	size_t counts = sim_count(run, "culprits"), lines = 1 + combinations(run);
 	for (size_t line = 0; line < lines; line++) {
-		struct setup s = { .watched = line > 0, .pause_ms = 100 };
-		char label[48] = "none";
-		if (line > 0) {
-			s.pause_ms = (uint32_t)sim_item(run, "pause", (line - 1) % pauses);
-			s.rerun = sim_item(run, "rerun", (line - 1) / pauses) == 1;
-			snprintf(label, sizeof label, "pause %u ms%s", s.pause_ms,
-				s.rerun ? ", rerun" : "");
-		}
+		char label[64];
+		struct setup s = describe(run, line, label, sizeof label);
 		struct sim_series *series = sim_plot_series(plot, label, SIM_LINES_POINTS);
 		for (size_t i = 0; i < counts; i++) {
 			double late_s;

@@ -150,7 +150,8 @@ bool world_pool_insert(
 	if (evicts) {
 		uint32_t victim = d->oldest;
 		*victim_owner = d->values[victim];
-		remember(&pool->ghost, d->keys[victim], owner);
+		if (*victim_owner != owner)
+			remember(&pool->ghost, d->keys[victim], owner);
 		directory_remove(d, victim);
 	}
 	directory_add(d, key, owner);

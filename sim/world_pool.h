@@ -30,7 +30,7 @@ bool world_pool_touch(struct world_pool *pool, uint64_t key);
 /* Who evicted this page, while the ghost directory remembers; 0: unknown. */
 uint64_t world_pool_evictor(const struct world_pool *pool, uint64_t key);
 /* Makes the page resident for `owner`. Returns true when another page had to go; its owner is then
- * in *victim_owner and the ghost directory names `owner` as its evictor. */
+ * in *victim_owner and, if it is another, the ghost directory names `owner` as its evictor. */
 bool world_pool_insert(
 	struct world_pool *pool, uint64_t key, uint64_t owner, uint64_t *victim_owner);
 /* Resident pages of one owner: O(capacity), for checks. */

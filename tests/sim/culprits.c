@@ -157,7 +157,8 @@ static void a_lane_prints_the_same_bytes_twice(void **state)
 	static const char *const commands[] = {
 		"lane many-culprits --format csv --seeds 1 --culprits 5 --pause 100 --duration-s "
 		"16",
-		"lane wrong-progress --format csv --seeds 1 --duration-s 17 --reported scaled",
+		"lane wrong-progress --format csv --seeds 1 --duration-s 17 --reported scaled "
+		"--scene queues",
 		"lane cancel-tree --format json --seeds 1 --duration-s 13 --link lossy,cut",
 		"lane culprit-storm --format json --duration-s 40 --map no --culprit-retries 1",
 	};
