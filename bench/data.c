@@ -43,23 +43,29 @@ static void make_folder(const char *path)
 		bench_refuse("--data: '%s' is not a folder", path);
 }
 
-void data_prepare(const struct bench_options *options, struct case_data *data)
+void data_prepare_in(const char *folder, uint32_t pool_mb, uint32_t archive_pools,
+	struct case_data *data)
 {
-	uint64_t pool_bytes = (uint64_t)options->pool_mb * MIB;
+	uint64_t pool_bytes = (uint64_t)pool_mb * MIB;
 	struct db_dataset dataset = { .struct_size = sizeof dataset,
-		.data_dir = options->data_dir,
+		.data_dir = folder,
 		.items_bytes = pool_bytes / 100 * DATA_HOT_PER_CENT,
-		.archive_bytes = pool_bytes * ARCHIVE_OF_POOL,
+		.archive_bytes = pool_bytes * archive_pools,
 		.archives = CASE_ARCHIVES,
 		.accounts = CASE_ACCOUNTS,
 		.on_progress = on_progress };
 	char message[DB_MESSAGE_MAX] = "";
-	make_folder(options->data_dir);
+	make_folder(folder);
 	int status = db_dataset_make(&dataset, message);
 	if (status != 0)
 		bench_refuse(
-			"%s: %s", options->data_dir, message[0] ? message : db_error_text(status));
+			"%s: %s", folder, message[0] ? message : db_error_text(status));
 	*data = (struct case_data){ .items = dataset.items,
 		.rows_per_archive = dataset.rows_per_archive,
 		.accounts = CASE_ACCOUNTS };
+}
+
+void data_prepare(const struct bench_options *options, struct case_data *data)
+{
+	data_prepare_in(options->data_dir, options->pool_mb, ARCHIVE_OF_POOL, data);
 }

@@ -130,12 +130,15 @@ uint64_t loadgen_finish(struct loadgen *loadgen, uint64_t drain_ns)
 	return missing;
 }
 
+/* The token is the instant it was asked. */
 static void on_saturated_answer(void *arg, uint64_t token, const struct target_answer *answer)
 {
 	struct saturation *saturation = arg;
-	(void)token;
-	if (answer->status == TARGET_OK)
+	if (answer->status == TARGET_OK) {
 		atomic_fetch_add_explicit(&saturation->answered, 1, memory_order_relaxed);
+		if (saturation->on_latency)
+			saturation->on_latency(saturation->latency_arg, target_now_ns() - token);
+	}
 	atomic_fetch_sub_explicit(&saturation->in_flight, 1, memory_order_release);
 }
 
@@ -143,9 +146,11 @@ static void top_up(struct saturation *saturation, struct random *random)
 {
 	while (atomic_load_explicit(&saturation->in_flight, memory_order_acquire) <
 		saturation->depth) {
-		struct target_request request = { .due_ns = target_now_ns(),
+		uint64_t now_ns = target_now_ns();
+		struct target_request request = { .due_ns = now_ns,
 			.callback = on_saturated_answer,
-			.arg = saturation };
+			.arg = saturation,
+			.token = now_ns };
 		saturation->ask(saturation->ask_arg, random_next(random), &request);
 		atomic_fetch_add_explicit(&saturation->in_flight, 1, memory_order_relaxed);
 		target_submit(saturation->target, &request);

@@ -43,6 +43,8 @@ struct saturation {
 	const void *ask_arg;
 	uint64_t seed, length_ns;
 	uint32_t depth;
+	void (*on_latency)(void *arg, uint64_t latency_ns); /* from workers; NULL: none */
+	void *latency_arg;
 	/* results */
 	_Atomic uint64_t answered; /* grows while it runs */
 	double answers_per_s;

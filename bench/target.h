@@ -115,6 +115,9 @@ void target_client_close(struct target_client *client);
  * row; `rows_out` false: the rows are only counted and none leaves the target. */
 void target_client_run(struct target_client *client, const char *sql, bool rows_out,
 	uint32_t row_pause_us, struct target_answer *answer);
+/* Runs one prepared statement with one parameter, as a question of the load, on this thread. */
+void target_client_ask(struct target_client *client, const char *sql, int64_t parameter,
+	struct target_answer *answer);
 /* Takes a backup into the data folder and waits for its end. */
 void target_backup(struct target *target, struct target_answer *answer);
 /* The key under which decisions and target_oldest name what this client runs. */
@@ -123,6 +126,8 @@ uint64_t target_client_key(const struct target_client *client);
 /* What an operator's kill does: stop the statement this key runs now, roll back its transaction.
  * False: there is nothing of that key. */
 bool target_kill(struct target *target, uint64_t key);
+/* Makes clients wait at their next row, or go on. */
+void target_hold_rows(struct target *target, bool hold);
 /* The run's time is up: stops all clients' statements and the backup, and takes no new ones. */
 void target_stop_clients(struct target *target);
 /* Whatever has been inside longest, a transaction from its start. False: nothing is. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define ROW_BUFFER_BYTES 65536
+#define HOLD_POLL_NS	 200000u
 
 int target_client_open(struct target *target, struct target_client **client)
 {
@@ -94,7 +95,15 @@ static int on_client_row(void *arg, const struct db_row *row)
 	}
 	if (client->row_pause_us)
 		target_sleep_ns((uint64_t)client->row_pause_us * 1000);
+	while (atomic_load_explicit(&client->target->hold_rows, memory_order_acquire) &&
+		!atomic_load_explicit(&client->target->stopping, memory_order_relaxed))
+		target_sleep_ns(HOLD_POLL_NS);
 	return atomic_load_explicit(&client->target->stopping, memory_order_relaxed);
+}
+
+void target_hold_rows(struct target *target, bool hold)
+{
+	atomic_store_explicit(&target->hold_rows, hold, memory_order_release);
 }
 
 void target_client_run(struct target_client *client, const char *sql, bool rows_out,
@@ -124,6 +133,24 @@ void target_client_run(struct target_client *client, const char *sql, bool rows_
 	client->since_ns = 0;
 	pthread_mutex_unlock(&target->lock);
 	atomic_store(&client->busy, false);
+}
+
+void target_client_ask(struct target_client *client, const char *sql, int64_t parameter,
+	struct target_answer *answer)
+{
+	struct db_value value = { .type = DB_INTEGER, .integer = parameter };
+	struct db_request request = { .struct_size = sizeof request,
+		.parameters = &value,
+		.parameter_count = 1,
+		.class_index = CLASS_LOAD };
+	struct db_result result = { 0 };
+	int status = db_prepare(client->target->engine, sql, &request.statement, NULL);
+	if (status != 0) {
+		*answer = (struct target_answer){ .status = TARGET_FAILED };
+		return;
+	}
+	db_execute(client->session, &request, &result);
+	target_fill_answer(answer, &result);
 }
 
 static void on_backup_done(void *arg, int status, const char *message)

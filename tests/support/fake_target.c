@@ -207,6 +207,12 @@ bool target_kill(struct target *target, uint64_t key)
 	return hit;
 }
 
+void target_hold_rows(struct target *target, bool hold)
+{
+	(void)target;
+	(void)hold;
+}
+
 void target_stop_clients(struct target *target)
 {
 	pthread_mutex_lock(&target->lock);
