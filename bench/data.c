@@ -43,8 +43,8 @@ static void make_folder(const char *path)
 		bench_refuse("--data: '%s' is not a folder", path);
 }
 
-void data_prepare_in(const char *folder, uint32_t pool_mb, uint32_t archive_pools,
-	struct case_data *data)
+void data_prepare_in(
+	const char *folder, uint32_t pool_mb, uint32_t archive_pools, struct case_data *data)
 {
 	uint64_t pool_bytes = (uint64_t)pool_mb * MIB;
 	struct db_dataset dataset = { .struct_size = sizeof dataset,
@@ -58,8 +58,7 @@ void data_prepare_in(const char *folder, uint32_t pool_mb, uint32_t archive_pool
 	make_folder(folder);
 	int status = db_dataset_make(&dataset, message);
 	if (status != 0)
-		bench_refuse(
-			"%s: %s", folder, message[0] ? message : db_error_text(status));
+		bench_refuse("%s: %s", folder, message[0] ? message : db_error_text(status));
 	*data = (struct case_data){ .items = dataset.items,
 		.rows_per_archive = dataset.rows_per_archive,
 		.accounts = CASE_ACCOUNTS };

@@ -8,12 +8,12 @@
 #include "case.h"
 
 /* Share of the pool the hot set fills. */
-#define DATA_HOT_PER_CENT 85
+#define DATA_HOT_PER_CENT      85
 #define OVERHEAD_ARCHIVE_POOLS 4 /* cold tables of `overhead`, in pools */
 
 /* The same for a folder of its own beside the others, with cold tables of so many pools. */
-void data_prepare_in(const char *folder, uint32_t pool_mb, uint32_t archive_pools,
-	struct case_data *data);
+void data_prepare_in(
+	const char *folder, uint32_t pool_mb, uint32_t archive_pools, struct case_data *data);
 
 /* Makes or finds the data set for this pool size in options->data_dir. Ends with status 2 and one
  * line if it cannot. */

@@ -232,6 +232,13 @@ static void check_case_options(const struct run_arguments *arguments)
 		bench_refuse("--batch belongs to the case backup-lock");
 	if (options->rerun && (!bench_case->has_culprit || options->batch))
 		bench_refuse("--rerun needs a case with a culprit, and goes not with --batch");
+	for (uint32_t i = 0; options->saturate && i < options->policy_count; i++)
+		if (strcmp(options->policies[i], "none") != 0 &&
+			strncmp(options->policies[i], "cancel", strlen("cancel")) != 0)
+			bench_refuse("--saturate compares none and cancel, not %s",
+				options->policies[i]);
+	if (options->plot_dir && options->saturate)
+		bench_refuse("--plot needs runs over time, and --saturate has none");
 }
 
 static int report_result(const struct bench_options *options, const struct suite_result *result,
@@ -266,7 +273,11 @@ static int command_run(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	check_case_options(&arguments);
 	if (!arguments.options.policy_count)
-		options_policies(&arguments.options, arguments.bench_case->policies);
+		options_policies(&arguments.options, arguments.options.saturate
+							     ? "none,cancel"
+							     : arguments.bench_case->policies);
+	if (arguments.options.plot_dir)
+		plot_check(arguments.options.plot_dir);
 	if (output_open(&output, arguments.options.out_path) != 0)
 		bench_refuse("--out: cannot write '%s': %s", arguments.options.out_path,
 			strerror(errno));
@@ -295,8 +306,12 @@ static const struct command {
 } commands[] = {
 	{ "list", "the cases and policies, a line each", command_list, false },
 	{ "run", "one case under each policy; run --help", command_run, false },
+#ifndef CANCEL_OFF
 	{ "micro", "what the library's calls cost", command_micro, false },
+#endif
 	{ "overhead", "what the instrumentation costs the engine", command_overhead, false },
+	{ "slices", "a measured process of overhead", command_slices, true },
+	{ "count", "a counted process of overhead", command_count, true },
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the comparison of the instrumented engine with the one built without the library. Two ways, because
- * each is blind where the other sees: callgrind counts instructions exactly and knows no caches; slices of
- * 100 ms, in turn in two processes, see time, with noise that neighbouring slices share and a
- * bootstrap measures.
+ * Owns the comparison of the instrumented engine with the one built without the library. Two ways,
+ * because each is blind where the other sees: callgrind counts instructions exactly and knows no
+ * caches; slices of 100 ms, in turn in two processes, see time, with noise that neighbouring slices
+ * share and a bootstrap measures.
  */
 #include "commands.h"
 
@@ -25,15 +25,15 @@
 #include "report.h"
 #include "slices.h"
 
-#define PATH_BYTES	  512
-#define SIDES		  2
-#define PAIRS_MAX	  2000
-#define RESAMPLES	  2000
-#define COUNT_FEW	  "1000"
-#define COUNT_MANY	  "4000"
-#define COUNT_DIFFERENCE  3000.0
-#define OVERHEAD_POOL_MB  "32"
-#define STATUS_FAILED	  1
+#define PATH_BYTES	 512
+#define SIDES		 2
+#define PAIRS_MAX	 2000
+#define RESAMPLES	 2000
+#define COUNT_FEW	 "1000"
+#define COUNT_MANY	 "4000"
+#define COUNT_DIFFERENCE 3000.0
+#define OVERHEAD_POOL_MB "32"
+#define STATUS_FAILED	 1
 
 extern char **environ;
 
@@ -55,7 +55,8 @@ struct loss {
 	struct bounded throughput, p99;
 };
 
-/* ---- Slices ------------------------------------------------------------------------------------ */
+/* ---- Slices ------------------------------------------------------------------------------------
+ */
 
 struct worker {
 	pid_t pid;
@@ -102,7 +103,8 @@ static void start_worker(
 	worker->to = to[1];
 	worker->from = from[0];
 	if (error != 0)
-		bench_refuse("overhead: cannot run %s: %s", overhead->binary[side], strerror(error));
+		bench_refuse(
+			"overhead: cannot run %s: %s", overhead->binary[side], strerror(error));
 	struct slice_result ready;
 	if (!read_all(worker->from, &ready, sizeof ready) || ready.count != SLICE_READY)
 		bench_refuse("overhead: %s did not come up", overhead->binary[side]);
@@ -183,16 +185,17 @@ static void compare(const struct samples *samples, double values[SIDES][PAIRS_MA
 	struct random random;
 	random_seed(&random, 1);
 	uint32_t count = samples->pairs;
-	out->value = 100 * sign *
+	out->value =
+		100 * sign *
 		(mean_of(values[SIDE_ON], NULL, count) / mean_of(values[SIDE_OFF], NULL, count) -
 			1);
 	for (int r = 0; r < RESAMPLES; r++) {
 		for (uint32_t i = 0; i < count; i++)
 			picked[i] = (uint32_t)random_below(random_next(&random), count);
 		results[r] = 100 * sign *
-			(mean_of(values[SIDE_ON], picked, count) /
-					mean_of(values[SIDE_OFF], picked, count) -
-				1);
+			     (mean_of(values[SIDE_ON], picked, count) /
+					     mean_of(values[SIDE_OFF], picked, count) -
+				     1);
 	}
 	qsort(results, RESAMPLES, sizeof *results, by_double);
 	out->low = results[(int)(RESAMPLES * 0.025)];
@@ -208,7 +211,8 @@ static void measure_loss(const struct overhead *overhead, const char *load, stru
 	compare(&samples, samples.p99_us, 1, &loss->p99);
 }
 
-/* ---- Callgrind --------------------------------------------------------------------------------- */
+/* ---- Callgrind ---------------------------------------------------------------------------------
+ */
 
 /* The number after "Collected :" in what callgrind prints; 0 if there is none. */
 static double read_collected(int fd)
@@ -281,7 +285,8 @@ static void measure_counts(const struct overhead *overhead, const char *kind, st
 		fprintf(stderr, "cancel-bench: no count: is valgrind installed?\n");
 }
 
-/* ---- The result ---------------------------------------------------------------------------------- */
+/* ---- The result
+ * ---------------------------------------------------------------------------------- */
 
 struct result {
 	struct counts read, update;
@@ -349,7 +354,8 @@ static int write_table(FILE *file, const struct result *result)
 	return ferror(file) ? -1 : 0;
 }
 
-/* ---- The command ---------------------------------------------------------------------------------- */
+/* ---- The command
+ * ---------------------------------------------------------------------------------- */
 
 enum { OPT_FORMAT = 256, OPT_OUT, OPT_DATA, OPT_PAIRS, OPT_NO_CALLGRIND };
 

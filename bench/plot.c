@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define PATH_BYTES 512
 
@@ -121,13 +122,14 @@ static int draw(const char *folder, const char *name)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
+void plot_check(const char *folder)
+{
+	if ((mkdir(folder, 0777) != 0 && errno != EEXIST) || access(folder, W_OK | X_OK) != 0)
+		bench_refuse("--plot: cannot write into '%s': %s", folder, strerror(errno));
+}
+
 int plot_write(const struct suite_result *result, const char *folder, char error[TARGET_ERROR_MAX])
 {
-	if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-		snprintf(error, TARGET_ERROR_MAX, "cannot make folder '%.150s': %s", folder,
-			strerror(errno));
-		return -1;
-	}
 	if (write_data(result, folder) != 0 || write_script(result, folder) != 0) {
 		snprintf(error, TARGET_ERROR_MAX, "cannot write into '%.150s': %s", folder,
 			strerror(errno));

@@ -7,6 +7,8 @@
 
 #include "suite.h"
 
+/* Makes the folder; ends with status 2 and one line if nothing can be written there. */
+void plot_check(const char *folder);
 /* Writes CASE.csv, CASE.gp, CASE.svg and CASE.png into the folder. 0, or -1 with one line in error.
  */
 int plot_write(const struct suite_result *result, const char *folder, char error[TARGET_ERROR_MAX])

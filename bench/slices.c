@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the measured side of `overhead`: one process with its own engine, which works only when told to.
- * Built twice, against the instrumented engine and against the one with cancellation compiled out;
- * the source is the same. Also the counted process: so many statements and out, under callgrind.
+ * Owns the measured side of `overhead`: one process with its own engine, which works only when told
+ * to. Built twice, against the instrumented engine and against the one with cancellation compiled
+ * out; the source is the same. Also the counted process: so many statements and out, under
+ * callgrind.
  */
 #include "commands.h"
 
@@ -106,7 +107,8 @@ static void stop_dump(struct slicer *slicer)
 	target_client_close(slicer->dumper);
 }
 
-static struct target *open_measured(const char *folder, uint32_t pool_mb, uint32_t workers, bool precise)
+static struct target *open_measured(
+	const char *folder, uint32_t pool_mb, uint32_t workers, bool precise)
 {
 	char error[TARGET_ERROR_MAX];
 	struct target *target;
@@ -151,7 +153,8 @@ int command_slices(int argc, char **argv)
 	return 0;
 }
 
-/* count FOLDER POOL_MB read|update N: statements on this thread, for callgrind to count inside db_execute. */
+/* count FOLDER POOL_MB read|update N: statements on this thread, for callgrind to count inside
+ * db_execute. */
 int command_count(int argc, char **argv)
 {
 	struct case_data data;

@@ -3,7 +3,8 @@
  * slices.h - what the two processes of `overhead` say to each other over their pipes.
  *
  * The parent writes one byte: SLICE_GO, or SLICE_END to finish. The child works for SLICE_NS, stops
- * everything, and answers with a slice_result followed by `count` latencies in microseconds (uint32_t).
+ * everything, and answers with a slice_result followed by `count` latencies in microseconds
+ * (uint32_t).
  */
 #ifndef BENCH_SLICES_H
 #define BENCH_SLICES_H
