@@ -11,7 +11,7 @@
 
 #include "demo-db/engine/dataset.h"
 #include "demo-db/engine/engine.h"
-#include "progress.h"
+#include "ticker.h"
 
 #define MIB		(1024u * 1024u)
 #define ARCHIVE_OF_POOL 16 /* the cold tables together, in pools */
@@ -20,7 +20,7 @@
 static void on_progress(void *arg, uint64_t done_bytes, uint64_t total_bytes)
 {
 	(void)arg;
-	progress_bar("making the data set", done_bytes, total_bytes);
+	ticker_bar("making the data set", done_bytes, total_bytes);
 }
 
 /* mkdir -p */

@@ -15,7 +15,7 @@
 
 #include "actors.h"
 #include "loadgen.h"
-#include "progress.h"
+#include "ticker.h"
 #include "warm.h"
 
 #define NS_PER_S     1000000000u
@@ -30,10 +30,11 @@ struct run {
 	struct run_data *data;
 	struct live live;
 	struct loadgen loadgen; /* answers may come until the target is closed */
-	struct progress progress;
+	struct ticker ticker;
 	struct live_view last_tick;
 	uint64_t start_ns;
 	uint64_t policy_state[POLICY_STATE];
+	uint64_t announced;   /* serial of the last decision seen */
 	pthread_mutex_t lock; /* data->tasks and data->cancels */
 };
 
@@ -104,18 +105,20 @@ static void on_decision(void *arg, const struct target_decision *decision)
 	double at_s = (double)since_start(run, decision->decided_ns) / NS_PER_S;
 	pthread_mutex_lock(&run->lock);
 	struct cancel_record *cancel = cancel_of(run, decision->serial);
-	bool fresh = !cancel;
+	bool fresh = !decision->serial || (!cancel && decision->serial > run->announced);
 	if (fresh && decision->acted)
 		cancel = add_cancel(run, decision->serial, decision->key, decision->wasted_ns);
 	if (cancel)
 		copy_times(run, cancel, decision);
 	if (fresh && decision->why[0]) {
 		const struct task_record *task = task_of(run, decision->key);
-		run->data->decisions++;
+		run->data->decisions += decision->serial != 0;
+		if (decision->serial)
+			run->announced = decision->serial;
 		if (cancel)
 			snprintf(cancel->why, sizeof cancel->why, "%s", decision->why);
 		if (!cancel || is_announced(run, cancel))
-			progress_cancel(&run->progress, at_s,
+			ticker_cancel(&run->ticker, at_s,
 				decision->acted ? "cancelled" : "would cancel",
 				task ? task->name : "a request", decision->why);
 	}
@@ -132,8 +135,8 @@ static void note_kill(void *arg, uint64_t key, uint64_t since_ns, const char *wh
 		cancel->decided_ns = cancel->delivered_ns = since_start(run, now_ns);
 		snprintf(cancel->why, sizeof cancel->why, "%s", why);
 		if (is_announced(run, cancel))
-			progress_cancel(&run->progress, (double)cancel->decided_ns / NS_PER_S,
-				"killed", cancel->name, why);
+			ticker_cancel(&run->ticker, (double)cancel->decided_ns / NS_PER_S, "killed",
+				cancel->name, why);
 	}
 	pthread_mutex_unlock(&run->lock);
 }
@@ -169,8 +172,8 @@ static void say(struct run *run, uint64_t now_ns)
 	struct target_gauges gauges;
 	live_read(&run->live, &live);
 	target_read_gauges(run->target, &gauges);
-	progress_line(&run->progress, (double)since_start(run, now_ns) / NS_PER_S, now_ns, &live,
-		&gauges);
+	ticker_line(
+		&run->ticker, (double)since_start(run, now_ns) / NS_PER_S, now_ns, &live, &gauges);
 }
 
 static void watch(struct run *run)
@@ -267,7 +270,7 @@ int run_execute(const struct run_setup *setup, struct run_data **data, char erro
 		status = warm_up(&warm, run->target, setup->plan, setup->schedule->rate_qps,
 			setup->options->seed, error);
 		run->start_ns = target_now_ns() + LEAD_NS;
-		progress_begin(&run->progress, setup->title, setup->quiet, run->start_ns);
+		ticker_begin(&run->ticker, setup->title, setup->quiet, run->start_ns);
 		if (status == 0)
 			status = drive(run, error);
 		target_close(run->target); /* the last answers come here */

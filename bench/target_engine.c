@@ -67,6 +67,14 @@ static void on_change(
 	target->options.on_decision(target->options.on_decision_arg, &decision);
 }
 
+/* The run has a line of its own for each decision; the rest is worth reading. */
+static void on_log(void *arg, const char *line)
+{
+	(void)arg;
+	if (strncmp(line, "task ", strlen("task ")) != 0)
+		fprintf(stderr, "libcancel: %s\n", line);
+}
+
 static int start_library(struct target *target, char error[TARGET_ERROR_MAX])
 {
 	const struct target_options *options = &target->options;
@@ -81,6 +89,7 @@ static int start_library(struct target *target, char error[TARGET_ERROR_MAX])
 		.estimator = options->estimator,
 		.classes = classes,
 		.class_count = 2,
+		.log = on_log,
 		.no_precise = options->precise_off,
 		.always_precise = options->precise_always };
 	if (options->control == TARGET_OFF)

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define VERSION	      1
@@ -193,26 +194,38 @@ static int make_marker(struct maker *maker)
 	return rc;
 }
 
-/* Any trouble reading it means: not what is wanted. */
-static bool is_there(const char *path, const struct db_dataset *wanted)
+/* What demo.db is: missing or empty, what is wanted, another data set, or somebody else's. */
+enum present { PRESENT_NOTHING, PRESENT_WANTED, PRESENT_OTHER, PRESENT_FOREIGN };
+
+static int count_marks(sqlite3_stmt *stmt, const struct db_dataset *wanted)
 {
 	struct mark marks[MARKS];
-	sqlite3 *db = NULL;
-	sqlite3_stmt *stmt = NULL;
 	int found = 0;
 	marks_of(wanted, marks);
+	for (int i = 0; i < MARKS; i++) {
+		sqlite3_bind_text(stmt, 1, marks[i].name, -1, SQLITE_STATIC);
+		found += sqlite3_step(stmt) == SQLITE_ROW &&
+			 (uint64_t)sqlite3_column_int64(stmt, 0) == marks[i].value;
+		sqlite3_reset(stmt);
+	}
+	return found;
+}
+
+static enum present look_at(const char *path, const struct db_dataset *wanted)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *stmt = NULL;
+	struct stat about;
+	enum present present = PRESENT_FOREIGN;
+	if (stat(path, &about) != 0 || about.st_size == 0)
+		return PRESENT_NOTHING;
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, "unix") == SQLITE_OK &&
 		sqlite3_prepare_v2(db, "SELECT value FROM dataset WHERE name=?1", -1, &stmt,
 			NULL) == SQLITE_OK)
-		for (int i = 0; i < MARKS; i++) {
-			sqlite3_bind_text(stmt, 1, marks[i].name, -1, SQLITE_STATIC);
-			found += sqlite3_step(stmt) == SQLITE_ROW &&
-				 (uint64_t)sqlite3_column_int64(stmt, 0) == marks[i].value;
-			sqlite3_reset(stmt);
-		}
+		present = count_marks(stmt, wanted) == MARKS ? PRESENT_WANTED : PRESENT_OTHER;
 	sqlite3_finalize(stmt);
 	sqlite3_close(db);
-	return found == MARKS;
+	return present;
 }
 
 /* ---- Making it --------------------------------------------------------------------------------
@@ -318,7 +331,13 @@ int db_dataset_make(struct db_dataset *wanted, char *message)
 		storage.path = NULL;
 		status = failure_set(&failure, DB_ENOMEM, NULL);
 	}
-	if (status == 0 && !wanted->remake && is_there(storage.path, wanted))
+	if (status == 0)
+		status = storage_check_header(storage.path, &failure);
+	enum present present = status ? PRESENT_NOTHING : look_at(storage.path, wanted);
+	if (present == PRESENT_FOREIGN)
+		status = failure_set(&failure, DB_EEXISTS,
+			"%s is no data set made here and is left alone", storage.path);
+	else if (present == PRESENT_WANTED && !wanted->remake)
 		wanted->reused = true;
 	else if (status == 0)
 		status = make(&storage, wanted, &failure);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <dirent.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 #include "tests/sim/tool.h"
 
-#define SMALL "--pool-mb 4 --rate 300 --seconds 4 --slo-ms 50 --quiet"
+#define SMALL "--pool-mb 4 --rate 300 --slo-ms 50 --quiet"
 
 static char folder[] = "/tmp/cancel-bench-XXXXXX";
 static char text[1024];
@@ -152,7 +153,7 @@ static void a_data_folder_that_is_a_file_is_refused(void **state)
 	char path[128];
 	snprintf(path, sizeof path, "%s/file", folder);
 	write_file(path, "not a folder");
-	tool_refuses(command("run dump --data %s " SMALL, path), path);
+	tool_refuses(command("run dump --data %s --seconds 1 " SMALL, path), path);
 }
 
 static void a_corrupt_database_is_refused_and_left_alone(void **state)
@@ -165,7 +166,7 @@ static void a_corrupt_database_is_refused_and_left_alone(void **state)
 	assert_int_equal(mkdir(path, 0777), 0);
 	write_file(database,
 		"this is no database, and longer than the header of one would have to be");
-	tool_refuses(command("run dump --data %s --out %s " SMALL, path, out), path);
+	tool_refuses(command("run dump --data %s --out %s --seconds 1 " SMALL, path, out), path);
 	char *kept = tool_read_file(database);
 	assert_non_null(kept);
 	assert_non_null(strstr(kept, "this is no database"));
@@ -193,12 +194,30 @@ static double value_of(json_t *row, const char *name)
 	return json_number_value(value);
 }
 
+static void somebody_elses_database_is_left_alone(void **state)
+{
+	(void)state;
+	char path[128], database[160];
+	sqlite3 *db;
+	snprintf(path, sizeof path, "%s/foreign", folder);
+	snprintf(database, sizeof database, "%s/demo.db", path);
+	assert_int_equal(mkdir(path, 0777), 0);
+	assert_int_equal(sqlite3_open(database, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE mine(x)", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	tool_refuses(command("run dump --data %s --seconds 1 " SMALL, path), "left alone");
+	assert_int_equal(sqlite3_open(database, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "SELECT x FROM mine", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
 static void every_request_of_a_run_is_accounted_for(void **state)
 {
 	(void)state;
 	static const char *const policies[] = { "reference", "none", "cancel" };
 	json_t *root = tool_json(command(
-		"run dump --data %s/data --policy none,cancel --format json " SMALL, folder));
+		"run dump --data %s/data --policy none,cancel --seconds 4 --format json " SMALL,
+		folder));
 	for (size_t i = 0; i < 3; i++) {
 		json_t *row = row_of(root, policies[i]);
 		double parts = value_of(row, "ok") + value_of(row, "rejected") +
@@ -221,9 +240,10 @@ static void a_result_file_and_a_plot_are_written(void **state)
 	static const char *const made[] = { "dump.csv", "dump.gp", "dump.svg", "dump.png" };
 	char out[128];
 	snprintf(out, sizeof out, "%s/result.csv", folder);
-	struct tool_result result = tool_run(command(
-		"run dump --data %s/data --policy none --format csv --out %s --plot %s/plot " SMALL,
-		folder, out, folder));
+	struct tool_result result =
+		tool_run(command("run dump --data %s/data --policy none --seconds 1 --format csv "
+				 "--out %s --plot %s/plot " SMALL,
+			folder, out, folder));
 	if (result.status != 0)
 		fail_msg("status %d: %s", result.status, result.error);
 	assert_string_equal(result.out, "");
@@ -244,8 +264,9 @@ static void the_other_cases_run(void **state)
 		"backup-lock --batch --policy none", "scan-backup --policy longest",
 		"healthy --policy monitor" };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		json_t *root = tool_json(
-			command("run %s --data %s/data --format json " SMALL, cases[i], folder));
+		json_t *root =
+			tool_json(command("run %s --data %s/data --seconds 1 --format json " SMALL,
+				cases[i], folder));
 		assert_true(json_array_size(json_object_get(root, "summary")) >= 2);
 		json_decref(root);
 	}
@@ -259,6 +280,7 @@ int main(void)
 		cmocka_unit_test(nonsense_is_refused_in_one_line),
 		cmocka_unit_test(a_data_folder_that_is_a_file_is_refused),
 		cmocka_unit_test(a_corrupt_database_is_refused_and_left_alone),
+		cmocka_unit_test(somebody_elses_database_is_left_alone),
 		cmocka_unit_test(every_request_of_a_run_is_accounted_for),
 		cmocka_unit_test(a_result_file_and_a_plot_are_written),
 		cmocka_unit_test(the_other_cases_run),

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * progress.h - a run's lines on standard error: one a second, and one for each thing cancelled.
+ * ticker.h - a run's lines on standard error: one a second, and one for each thing cancelled.
  */
-#ifndef BENCH_PROGRESS_H
-#define BENCH_PROGRESS_H
+#ifndef BENCH_TICKER_H
+#define BENCH_TICKER_H
 
 #include <stdbool.h>
 
 #include "live.h"
 #include "target.h"
 
-struct progress {
+struct ticker {
 	const char *title;
 	bool quiet;
 	struct live_view last;
@@ -18,13 +18,13 @@ struct progress {
 	uint64_t last_ns;
 };
 
-void progress_begin(struct progress *progress, const char *title, bool quiet, uint64_t now_ns);
+void ticker_begin(struct ticker *ticker, const char *title, bool quiet, uint64_t now_ns);
 /* The line of the second that ended at now_ns; at_s since the run's start. */
-void progress_line(struct progress *progress, double at_s, uint64_t now_ns,
+void ticker_line(struct ticker *ticker, double at_s, uint64_t now_ns,
 	const struct live_view *live, const struct target_gauges *gauges);
-void progress_cancel(const struct progress *progress, double at_s, const char *what,
+void ticker_cancel(const struct ticker *ticker, double at_s, const char *what,
 	const char *name, const char *why);
 /* A bar for work that has a known size; call with done = total to end it. */
-void progress_bar(const char *what, uint64_t done, uint64_t total);
+void ticker_bar(const char *what, uint64_t done, uint64_t total);
 
 #endif
