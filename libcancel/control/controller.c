@@ -186,7 +186,6 @@ static void turn(void)
 	PROBE3(window, now_ns, c.verdict.overload, c.verdict.late_share_ppm);
 	records_take(&c.verdict);
 	records_window(ledger, &c.verdict);
-	each_second(now_ns);
 }
 
 /* ---- Options that change while it runs ------------------------------------------------------ */
@@ -248,6 +247,7 @@ static void *controller_main(void *ignored)
 			turn();
 			turn_ns += window_ns;
 		}
+		each_second(now_ns);
 		tick_ns += TICK_NS;
 		if (clock_monotonic_ns() > tick_ns + window_ns) { /* far behind: do not race */
 			count(CANCEL_COUNT_late_turns);

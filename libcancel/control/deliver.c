@@ -49,7 +49,7 @@ static void run_action(struct slot *s, const struct delivery *d)
 static void deliver(const struct delivery *d)
 {
 	struct slot *s = slot_at(id_index(d->task));
-	enum word_delivery how = s ? word_deliver(s, d->task) : WORD_GONE;
+	enum word_delivery how = s && run_is_on() ? word_deliver(s, d->task) : WORD_GONE;
 	uint64_t now_ns = clock_precise_ns();
 	if (how != WORD_DELIVER) {
 		count(CANCEL_COUNT_ignored);

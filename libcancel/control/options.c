@@ -130,8 +130,8 @@ static int set_one_slo(struct options *o, const char *part, size_t length)
 {
 	const char *equals = memchr(part, '=', length);
 	uint64_t ns;
-	if (!equals) /* a bare number is for every class */
-		return parse_ms(part, length, &ns);
+	if (!equals)
+		return CANCEL_EINVAL;
 	size_t name_length = (size_t)(equals - part);
 	if (parse_ms(equals + 1, length - name_length - 1, &ns))
 		return CANCEL_EINVAL;
@@ -150,7 +150,7 @@ static int set_slo(struct options *o, const char *text)
 	struct options changed = *o;
 	for (const char *part = text;; part++) {
 		size_t length = strcspn(part, ",");
-		if (!memchr(part, '=', length) || set_one_slo(&changed, part, length))
+		if (set_one_slo(&changed, part, length))
 			return CANCEL_EINVAL;
 		part += length;
 		if (!*part)

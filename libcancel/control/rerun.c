@@ -203,6 +203,7 @@ static enum cancel_rerun_answer answer(
 
 static void start_anew(struct slot *s, uint64_t id, uint64_t now_ns)
 {
+	task_check_released(s);
 	event_post(CANCEL_EVENT_RERUN, id, now_ns, load_relaxed(&s->active_ns));
 	count(CANCEL_COUNT_reruns);
 	store_relaxed(&s->flags, load_relaxed(&s->flags) | CANCEL_RERUNNING);

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SLOs for classes that were given none; time is the test's. */
+#include "runtime.h"
+
+#include "libcancel/control/learn.h"
+#include "libcancel/control/log.h"
+#include "libcancel/track/run.h"
+
+#define SECOND_NS 1000000000ull
+
+static struct options two_classes(void)
+{
+	struct options o = { .class_count = 2 };
+	strcpy(o.classes[0].name, "reads");
+	strcpy(o.classes[1].name, "dump");
+	return o;
+}
+
+static int prepare(void **state)
+{
+	(void)state;
+	said[0] = '\0';
+	log_to(say, NULL);
+	totals_reset();
+	store_relaxed(&run.class_count, 2);
+	for (int i = 0; i < 2; i++)
+		store_relaxed(&run.classes[i].slo_ns, 0);
+	strcpy(run.classes[0].name, "reads");
+	return 0;
+}
+
+static void episodes(uint32_t n, uint64_t latency_ns)
+{
+	for (uint32_t i = 0; i < n; i++)
+		totals_learn(0, latency_ns);
+}
+
+static void an_slo_is_three_times_the_p99_of_the_first_30_s(void **state)
+{
+	struct options o = two_classes();
+	(void)state;
+	learn_start(&o, SECOND_NS);
+	assert_true(load_relaxed(&run.learning));
+	episodes(985, 2000000);
+	episodes(15, 4000000);
+	learn_step(30 * SECOND_NS);
+	assert_int_equal(load_relaxed(&run.classes[0].slo_ns), 0);
+	learn_step(31 * SECOND_NS);
+	uint64_t slo_ns = load_relaxed(&run.classes[0].slo_ns);
+	assert_true(slo_ns > 11600000 && slo_ns < 12400000);
+	assert_non_null(strstr(said, "class reads: SLO "));
+	assert_non_null(strstr(said, "of 1000 episodes"));
+}
+
+static void a_class_with_few_episodes_goes_on_learning(void **state)
+{
+	struct options o = two_classes();
+	(void)state;
+	learn_start(&o, 0);
+	episodes(99, 2000000);
+	learn_step(40 * SECOND_NS);
+	assert_int_equal(load_relaxed(&run.classes[0].slo_ns), 0);
+	assert_true(load_relaxed(&run.learning));
+	episodes(1, 2000000);
+	learn_step(41 * SECOND_NS);
+	assert_int_not_equal(load_relaxed(&run.classes[0].slo_ns), 0);
+	assert_true(load_relaxed(&run.learning)); /* dump has none yet */
+}
+
+static void a_learned_slo_is_at_least_a_millisecond(void **state)
+{
+	struct options o = two_classes();
+	(void)state;
+	learn_start(&o, 0);
+	episodes(1000, 10000);
+	learn_step(31 * SECOND_NS);
+	assert_int_equal(load_relaxed(&run.classes[0].slo_ns), 1000000);
+}
+
+static void with_every_slo_given_nothing_is_learned_or_said(void **state)
+{
+	struct options o = two_classes();
+	(void)state;
+	o.classes[0].slo_ns = o.classes[1].slo_ns = 5;
+	learn_start(&o, 0);
+	assert_false(load_relaxed(&run.learning));
+	assert_string_equal(said, "");
+}
+
+static void one_slo_is_enough_not_to_warn(void **state)
+{
+	struct options o = two_classes();
+	(void)state;
+	o.classes[0].slo_ns = 5;
+	learn_start(&o, 0);
+	assert_true(load_relaxed(&run.learning));
+	assert_string_equal(said, "");
+}
+
+static void live_episodes_teach_their_class(void **state)
+{
+	static uint64_t counts[CANCEL_HISTOGRAM_MAX];
+	struct cancel_task_options background = {
+		.struct_size = sizeof(background),
+		.flags = CANCEL_BACKGROUND,
+	};
+	uint64_t sum = 0;
+	(void)state;
+	start_quietly();
+	for (int i = 0; i < 10; i++)
+		freeCancel(createCancel(NULL));
+	freeCancel(createCancel(&background));
+	totals_read_learned(0, counts);
+	for (int i = 0; i < CANCEL_HISTOGRAM_MAX; i++)
+		sum += counts[i];
+	assert_int_equal(sum, 10);
+	assert_int_equal(stopCancel(), 0);
+}
+
+int main(void)
+{
+#define EACH(test) cmocka_unit_test_setup(test, prepare)
+	const struct CMUnitTest tests[] = {
+		EACH(an_slo_is_three_times_the_p99_of_the_first_30_s),
+		EACH(a_class_with_few_episodes_goes_on_learning),
+		EACH(a_learned_slo_is_at_least_a_millisecond),
+		EACH(with_every_slo_given_nothing_is_learned_or_said),
+		EACH(one_slo_is_enough_not_to_warn),
+		cmocka_unit_test(live_episodes_teach_their_class),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
