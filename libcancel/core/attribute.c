@@ -125,7 +125,7 @@ static uint64_t concurrent_ns(
 	if (wait->site == holding->site || holding->since_ns == 0)
 		return 0; /* it waited first and held then */
 	if (wait->acquired_ns)
-		return wait->acquired_ns >= holding->since_ns ? delta_ns : 0;
+		return fixed_min(delta_ns, fixed_minus(wait->acquired_ns, holding->since_ns));
 	return fixed_scale(wait->delta_ns, holding->held_ns, f->w->length_ns);
 }
 
