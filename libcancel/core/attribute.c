@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-#define QUIET_PERCENT 1u /* less of the time lost than this: nobody needs to be blamed */
+#define NESTED_QUARTERS 5u /* waits may exceed the slot time they lie in by a quarter: stamps */
+#define QUIET_PERCENT	1u /* less of the time lost than this: nobody needs to be blamed */
 
 struct flow {
 	struct attribution *a;
@@ -22,7 +23,10 @@ struct flow {
 	struct history *h;
 	const struct cancel_ledger *ledger;
 	const struct window *w;
-	bool last; /* the last hop: nothing is passed on */
+	bool last;   /* the last hop: nothing is passed on */
+	bool second; /* the second time around: what nobody is blamed for stays where it is */
+	uint64_t ended_ns[CANCEL_RESOURCES_MAX];  /* delay of ended tasks, to be shared out */
+	uint64_t nobody_ns[CANCEL_RESOURCES_MAX]; /* QUEUE: due to slots held by ended tasks */
 };
 
 /* Delay of r that counts: all of it, but of a pool only the stalls some evictor is charged with. A
@@ -153,8 +157,18 @@ static uint64_t pass_on(const struct flow *f, const struct holding *holding, uin
 	return kept_ns;
 }
 
+/* What no task in the ledger is to blame for is rooted where it is; of a worker queue only after
+ * hand_on() has asked what the workers that are gone were waiting for. */
+static void blame_nobody(struct flow *f, uint32_t r, uint64_t delay_ns)
+{
+	if (f->c->types[r] == CANCEL_QUEUE && !f->second)
+		f->nobody_ns[r] += delay_ns;
+	else
+		f->a->rooted_ns[r] += delay_ns;
+}
+
 /* Shares `delay_ns` of the instance out to its users that block `mask`. */
-static void spread(const struct flow *f, const struct site *site, uint8_t mask, uint64_t divisor_ns,
+static void spread(struct flow *f, const struct site *site, uint8_t mask, uint64_t divisor_ns,
 	uint64_t delay_ns)
 {
 	uint64_t *rooted_ns = &f->a->rooted_ns[site->resource];
@@ -173,7 +187,7 @@ static void spread(const struct flow *f, const struct site *site, uint8_t mask, 
 		holding->blame_ns += kept_ns;
 		*rooted_ns += kept_ns;
 	}
-	*rooted_ns += nobody_ns;
+	blame_nobody(f, site->resource, nobody_ns);
 }
 
 static void inject(const struct flow *f)
@@ -191,28 +205,143 @@ static void inject(const struct flow *f)
 	}
 }
 
+static void find_ended(struct flow *f)
+{
+	for (uint32_t r = 0; r < f->w->resource_count; r++) {
+		const struct window_resource *res = &f->w->resources[r];
+		uint64_t ended_ns = res->wait_ns - res->active_wait_ns;
+
+		f->ended_ns[r] =
+			ended_ns ? fixed_scale(ended_ns, charged_ns(f, r), res->wait_ns) : 0;
+	}
+}
+
+/* The part of the ended tasks' delay at the site's resource that is shared out at this site. */
+static uint64_t ended_share_ns(const struct flow *f, const struct site *site)
+{
+	uint64_t active_wait_ns = f->w->resources[site->resource].active_wait_ns;
+
+	if (f->c->types[site->resource] == CANCEL_MEMORY)
+		return f->ended_ns[site->resource]; /* its only site */
+	if (active_wait_ns == 0)
+		return 0;
+	return fixed_scale(f->ended_ns[site->resource], site->delay_ns, active_wait_ns);
+}
+
 /* Waits of tasks that ended in the window: where is known by resource only, so they go to the
  * instances where others still wait, in proportion, and there by time held over the whole window.
  * What was held by tasks that ended too dilutes the shares. */
-static void spread_ended(const struct flow *f, struct site *site)
+static void spread_ended(struct flow *f)
 {
-	const struct window_resource *res = &f->w->resources[site->resource];
-	uint64_t ended_ns = res->wait_ns - res->active_wait_ns;
-	uint8_t mask = 0;
+	uint64_t left_ns[CANCEL_RESOURCES_MAX];
 
-	if (f->c->types[site->resource] == CANCEL_MEMORY)
-		ended_ns = res->wait_ns ? fixed_scale(ended_ns, charged_ns(f, site->resource),
-						  res->wait_ns)
-					: 0;
-	else if (res->active_wait_ns == 0)
-		return;
-	else
-		ended_ns = fixed_scale(ended_ns, site->delay_ns, res->active_wait_ns);
-	for (uint32_t i = site->first_front; i != NONE; i = f->h->waits[i].next_front)
-		mask |= f->h->waits[i].blocked_by;
-	site->ended_delay_ns = ended_ns;
-	if (ended_ns)
-		spread(f, site, mask, divisor_of(f, site, mask, f->w->length_ns), ended_ns);
+	memcpy(left_ns, f->ended_ns, sizeof(left_ns));
+	for (uint32_t i = 0; i < f->c->site_count; i++) {
+		const struct site *site = &f->c->sites[i];
+		uint64_t delay_ns = ended_share_ns(f, site);
+		uint8_t mask = 0;
+
+		if (delay_ns == 0)
+			continue;
+		for (uint32_t k = site->first_front; k != NONE; k = f->h->waits[k].next_front)
+			mask |= f->h->waits[k].blocked_by;
+		left_ns[site->resource] -= delay_ns;
+		spread(f, site, mask, divisor_of(f, site, mask, f->w->length_ns), delay_ns);
+	}
+	for (uint32_t r = 0; r < f->w->resource_count; r++)
+		blame_nobody(f, r, left_ns[r]);
+}
+
+/* One hop: what lies at each front goes to the holders, and what those pass on to the next fronts.
+ * False when nothing moves any more. */
+static bool hop(struct flow *f)
+{
+	bool more = false;
+
+	for (uint32_t i = 0; i < f->w->wait_count; i++) {
+		struct waiting *front = &f->h->waits[i];
+
+		if (front->blame_ns)
+			spread(f, &f->c->sites[front->site], front->blocked_by, front->divisor_ns,
+				front->blame_ns);
+	}
+	for (uint32_t i = 0; i < f->w->wait_count; i++) {
+		struct waiting *front = &f->h->waits[i];
+
+		front->blame_ns = front->next_ns;
+		front->next_ns = 0;
+		more |= front->blame_ns != 0;
+	}
+	return more;
+}
+
+static void follow(struct flow *f)
+{
+	bool more = true;
+
+	f->last = false;
+	spread_ended(f);
+	for (uint32_t hops = 1; more && hops <= HOPS_MAX; hops++) {
+		f->last = hops == HOPS_MAX;
+		more = hop(f);
+	}
+}
+
+/* Slot time of a queue used by tasks that are gone. */
+static uint64_t unseen_use_ns(const struct flow *f, uint32_t r)
+{
+	uint64_t seen_ns = 0;
+
+	for (uint32_t i = 0; i < f->c->site_count; i++) {
+		if (f->c->sites[i].resource == r)
+			seen_ns += f->c->sites[i].use_ns;
+	}
+	return fixed_minus(f->w->resources[r].use_ns, seen_ns);
+}
+
+/* Passes on nobody's part of queue r: of each slot-second, what tasks that are gone waited for
+ * locks and pages. Returns what stays. */
+static uint64_t hand_on_from(const struct flow *f, uint32_t r, uint64_t waited_ns,
+	uint64_t ended_ns[CANCEL_RESOURCES_MAX])
+{
+	uint64_t unseen_ns = unseen_use_ns(f, r), kept_ns = f->nobody_ns[r];
+
+	if (waited_ns > unseen_ns / 4 * NESTED_QUARTERS)
+		return kept_ns;
+	for (uint32_t q = 0; q < f->w->resource_count; q++) {
+		uint64_t part_ns;
+
+		if (f->c->types[q] == CANCEL_QUEUE)
+			continue;
+		part_ns = fixed_scale(
+			f->nobody_ns[r], f->ended_ns[q], fixed_max(unseen_ns, waited_ns));
+		ended_ns[q] += part_ns;
+		kept_ns -= part_ns;
+	}
+	return kept_ns;
+}
+
+/* Short tasks sit on a worker slot, wait there for a lock or a page, and are gone before anybody
+ * looks. Their slots' part of the queue's delay is passed on as a seen holder's would be. Where the
+ * waits do not fit into the slot time (slots of a disk, held within a stall), they were not made
+ * there. False when nothing is passed on. */
+static bool hand_on(struct flow *f)
+{
+	uint64_t ended_ns[CANCEL_RESOURCES_MAX] = { 0 }, waited_ns = 0;
+	bool more = false;
+
+	for (uint32_t r = 0; r < f->w->resource_count; r++)
+		waited_ns += f->c->types[r] == CANCEL_QUEUE ? 0 : f->ended_ns[r];
+	for (uint32_t r = 0; r < f->w->resource_count; r++) {
+		uint64_t kept_ns = f->nobody_ns[r];
+
+		if (kept_ns && waited_ns)
+			kept_ns = hand_on_from(f, r, waited_ns, ended_ns);
+		more |= kept_ns != f->nobody_ns[r];
+		f->a->rooted_ns[r] += kept_ns;
+	}
+	memcpy(f->ended_ns, ended_ns, sizeof(ended_ns));
+	return more;
 }
 
 static void flow_all(struct flow *f)
@@ -220,41 +349,11 @@ static void flow_all(struct flow *f)
 	for (uint32_t i = 0; i < f->w->wait_count; i++)
 		join_front(f, i);
 	inject(f);
-	for (uint32_t i = 0; i < f->c->site_count; i++)
-		spread_ended(f, &f->c->sites[i]);
-	for (uint32_t hop = 1; hop <= HOPS_MAX; hop++) {
-		bool more = false;
-
-		f->last = hop == HOPS_MAX;
-		for (uint32_t i = 0; i < f->w->wait_count; i++) {
-			struct waiting *front = &f->h->waits[i];
-
-			if (front->front == i && front->blame_ns)
-				spread(f, &f->c->sites[front->site], front->blocked_by,
-					front->divisor_ns, front->blame_ns);
-			front->blame_ns = 0;
-		}
-		for (uint32_t i = 0; i < f->w->wait_count; i++) {
-			struct waiting *front = &f->h->waits[i];
-
-			front->blame_ns = front->next_ns;
-			front->next_ns = 0;
-			more |= front->blame_ns != 0;
-		}
-		if (!more)
-			return;
-	}
-}
-
-/* The ended waits no instance was found for. */
-static void root_the_rest(const struct flow *f)
-{
-	for (uint32_t r = 0; r < f->w->resource_count; r++) {
-		const struct window_resource *res = &f->w->resources[r];
-
-		if (f->c->types[r] != CANCEL_MEMORY && res->active_wait_ns == 0)
-			f->a->rooted_ns[r] += res->wait_ns;
-	}
+	find_ended(f);
+	follow(f);
+	f->second = true;
+	if (hand_on(f))
+		follow(f);
 }
 
 static void remember(const struct flow *f)
@@ -309,7 +408,6 @@ void attribute_step(struct attribution *a, struct contested *c, struct history *
 	}
 	if (a->blamed) {
 		flow_all(&f);
-		root_the_rest(&f);
 		remember(&f);
 		a->stuck = find_stuck(&f);
 	} else {

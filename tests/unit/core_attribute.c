@@ -334,6 +334,49 @@ static void waits_of_ended_tasks_go_where_others_still_wait(void **state)
 	scripted_free(s);
 }
 
+/* Four workers, all of them with tasks of a millisecond that wait half of it for pages. */
+static void slots_of_tasks_that_are_gone_pass_on_what_those_waited_for(void **state)
+{
+	struct scripted *s = start();
+	uint32_t workers = scripted_resource(s, CANCEL_QUEUE, 4);
+	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 1000);
+	struct scripted_task *dump = scripted_task(s, 0);
+
+	(void)state;
+	step(s);
+	scripted_arrive(s, 10, workers, 0, 0);
+	s->resources[workers].ended_hold_ns += 200 * MS;
+	s->resources[pool].ended_wait_ns += 100 * MS;
+	scripted_entry(s, dump, pool, 0)->evicted += 100;
+	scripted_entry(s, dump, pool, 0)->stall_caused_ns += 100 * MS;
+	step(s);
+	assert_ms(rig.a.rooted_ns[workers], 250);
+	assert_ms(rig.a.rooted_ns[pool], 100 + 250);
+	assert_ms(blame_ns(s, dump), 350);
+	scripted_free(s);
+}
+
+/* Slots of a disk, held within the stall: what waits for them does not wait for the pool. */
+static void waits_that_do_not_fit_into_the_slots_are_not_passed_on(void **state)
+{
+	struct scripted *s = start();
+	uint32_t disk = scripted_resource(s, CANCEL_QUEUE, 4);
+	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 1000);
+	struct scripted_task *dump = scripted_task(s, 0);
+
+	(void)state;
+	step(s);
+	scripted_arrive(s, 10, disk, 0, 0);
+	s->resources[disk].ended_hold_ns += 50 * MS;
+	s->resources[pool].ended_wait_ns += 100 * MS;
+	scripted_entry(s, dump, pool, 0)->evicted += 100;
+	scripted_entry(s, dump, pool, 0)->stall_caused_ns += 100 * MS;
+	step(s);
+	assert_ms(rig.a.rooted_ns[disk], 500);
+	assert_ms(rig.a.rooted_ns[pool], 100);
+	scripted_free(s);
+}
+
 static void a_wait_on_what_nobody_holds_is_rooted_and_blamed_on_nobody(void **state)
 {
 	struct scripted *s = start();
@@ -502,6 +545,8 @@ int main(void)
 		cmocka_unit_test(a_wait_that_came_first_is_not_passed_on),
 		cmocka_unit_test(waits_of_ended_tasks_are_diluted_by_time),
 		cmocka_unit_test(waits_of_ended_tasks_go_where_others_still_wait),
+		cmocka_unit_test(slots_of_tasks_that_are_gone_pass_on_what_those_waited_for),
+		cmocka_unit_test(waits_that_do_not_fit_into_the_slots_are_not_passed_on),
 		cmocka_unit_test(a_wait_on_what_nobody_holds_is_rooted_and_blamed_on_nobody),
 		cmocka_unit_test(tasks_without_an_slo_do_not_count_as_delayed),
 		cmocka_unit_test(a_ring_of_waiting_holders_comes_to_an_end),
