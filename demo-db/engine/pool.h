@@ -77,7 +77,7 @@ void db_pool_gentle(bool on);
 const char *db_pool_refusal(void);
 
 /* Compares every resident frame with its file; returns how many differ. Slow (a read a frame),
- * safe beside readers, writers and checkpoints. */
+ * safe beside readers, writers and checkpoints; connections open and close only after it. */
 uint32_t db_pool_verify(struct db_pool *pool);
 
 /* ---- Faults, for tests ---------------------------------------------------------------------- */
