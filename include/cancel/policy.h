@@ -195,6 +195,7 @@ struct cancel_pipeline_config {
 	uint32_t pace_share_ppm;   /* [100000] refill, share of completions */
 	uint32_t release_wait_ms;  /* [1000] wait for the last target's release */
 	uint32_t quarantine_ms;	   /* [0] recognise only; else how long a signature stays marked */
+	uint32_t explained_ppm;	   /* [250000] of a LOCK's or QUEUE's blame, by the eligible together */
 };
 
 /* ---- The verdict ----------------------------------------------------------------------------- */

@@ -51,6 +51,7 @@ static const struct option table[] = {
 	THRESHOLD(contention_ratio, 1, 1000),
 	THRESHOLD(blame_ppm, 1, CANCEL_PPM),
 	THRESHOLD(held_back_ppm, 1, CANCEL_PPM),
+	THRESHOLD(explained_ppm, 1, CANCEL_PPM),
 	THRESHOLD(evict_share_ppm, 1, CANCEL_PPM),
 	THRESHOLD(warm_up_ms, 1, 3600000),
 	THRESHOLD(pace_gap_ms, 1, 3600000),

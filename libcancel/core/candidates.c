@@ -422,6 +422,56 @@ static void close_score(struct candidates *c, const struct scene *s)
 	}
 }
 
+/* Scores what is left of the list once resources have left the score; the rest goes. */
+static void keep_scored(struct candidates *c, const struct scene *s)
+{
+	const struct cancel_choice choice = candidates_choice(c, s);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint64_t blame_ppm = 0;
+
+		for (uint32_t r = 0; r < s->window->resource_count; r++)
+			blame_ppm += c->contention_ppm[r] ? c->list[i].blame_ppm[r] : 0;
+		if (blame_ppm == 0)
+			continue;
+		c->list[kept] = c->list[i];
+		c->slots[kept] = c->slots[i];
+		c->list[kept].score_micro = choose_score(&choice, &c->list[kept]);
+		kept++;
+	}
+	c->by_cause[CANCEL_CAUSE_NONE] -= c->count - kept;
+	c->by_cause[CANCEL_CAUSE_LOW_BLAME] += c->count - kept;
+	c->eligible_count -= c->count - kept;
+	c->count = kept;
+}
+
+/* A lock or a queue whose eligible users together carry little of its blame is crowded, not held:
+ * one long but harmless task among many short ones is in sight of every overload, and cancelling it
+ * gives back next to nothing. (For a pool the share of evictions says the same.) */
+static void leave_crowded(struct candidates *c, const struct scene *s)
+{
+	bool any = false;
+
+	for (uint32_t r = 0; r < s->window->resource_count; r++) {
+		uint64_t blame_ppm = 0;
+
+		if (c->contention_ppm[r] == 0 || s->contested->types[r] == CANCEL_MEMORY)
+			continue;
+		for (uint32_t i = 0; i < c->count; i++)
+			blame_ppm += c->list[i].blame_ppm[r];
+		if (blame_ppm >= s->settings->explained_ppm)
+			continue;
+		c->contention_ppm[r] = 0;
+		any = true;
+	}
+	if (!any)
+		return;
+	keep_scored(c, s);
+	c->top_resource = 0;
+	close_score(c, s);
+}
+
 void candidates_gather(struct candidates *c, const struct scene *s, uint64_t counting)
 {
 	reset(c, s, counting);
@@ -439,6 +489,7 @@ void candidates_gather(struct candidates *c, const struct scene *s, uint64_t cou
 		past->listed = true;
 		judge(c, s, holding->task);
 	}
+	leave_crowded(c, s);
 	if (c->left)
 		find_bar(c, s);
 }

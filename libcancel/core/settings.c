@@ -20,6 +20,7 @@ static bool in_range(const struct settings *s)
 	return s->policy && s->estimator && s->task_limit <= TASK_LIMIT_MAX &&
 	       s->late_share_ppm <= CANCEL_PPM && s->contention_ppm <= CANCEL_PPM &&
 	       s->blame_ppm <= CANCEL_PPM && s->held_back_ppm <= CANCEL_PPM &&
+	       s->explained_ppm <= CANCEL_PPM &&
 	       s->evict_share_ppm <= CANCEL_PPM && s->pace_share_ppm <= CANCEL_PPM;
 }
 
@@ -43,6 +44,7 @@ int settings_resolve(const struct cancel_pipeline_config *config, struct setting
 		.contention_ratio = or_default(c.contention_ratio, 2),
 		.blame_ppm = or_default(c.blame_ppm, 20000),
 		.held_back_ppm = or_default(c.held_back_ppm, 500000),
+		.explained_ppm = or_default(c.explained_ppm, 250000),
 		.evict_share_ppm = or_default(c.evict_share_ppm, 100000),
 		.warm_up_ns = or_default(c.warm_up_ms, 2000) * NS_PER_MS,
 		.pace_gap_ns = or_default(c.pace_gap_ms, 100) * NS_PER_MS,

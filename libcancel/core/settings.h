@@ -14,7 +14,7 @@ struct settings {
 	bool act;
 	uint32_t late_share_ppm, late_tasks;
 	uint32_t contention_ppm, contention_ratio;
-	uint32_t blame_ppm, held_back_ppm, evict_share_ppm;
+	uint32_t blame_ppm, held_back_ppm, evict_share_ppm, explained_ppm;
 	uint64_t warm_up_ns;
 	uint64_t pace_gap_ns, release_wait_ns, quarantine_ns;
 	uint32_t pace_burst, pace_share_ppm;

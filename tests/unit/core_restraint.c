@@ -48,6 +48,59 @@ static void overload_of_cpu_alone_is_regular_and_cancels_nobody(void **state)
 	scripted_free(s);
 }
 
+/* The same with ten slots, one of them held by a slow reader that nobody waits for in particular.
+ */
+static void crowd_beside_a_slow_reader(struct scripted *s)
+{
+	static struct scripted_task *line[300 * 14];
+	uint32_t cpu = scripted_resource(s, CANCEL_QUEUE, 10), head = 0, tail = 0;
+	struct scripted_task *running[9] = { 0 };
+
+	for (uint32_t i = 0; i < SCRIPTED_START; i++) {
+		scripted_complete(s, 90, 6 * MS, false);
+		scripted_step(s);
+	}
+	scripted_hold(s, scripted_task(s, 0), cpu, 0, 1);
+	for (uint32_t step = 1; step <= 300; step++) {
+		for (uint32_t k = 0; k < 9; k++) {
+			if (running[k])
+				scripted_end(s, running[k]);
+			running[k] = head < tail ? line[head++] : NULL;
+			if (running[k])
+				scripted_hold(s, running[k], cpu, 0, 1);
+		}
+		for (uint32_t k = 0; k < 14; k++) {
+			line[tail] = scripted_task(s, SCRIPTED_SLO_NS);
+			scripted_wait(s, line[tail++], cpu, 0, 0);
+		}
+		s->now_ns += 5 * MS;
+		if (step % 10 == 0)
+			scripted_judge(s);
+	}
+}
+
+static void one_slow_reader_is_not_the_cause_of_a_crowd(void **state)
+{
+	const struct cancel_pipeline_config any_share = {
+		.struct_size = sizeof(any_share),
+		.act = true,
+		.explained_ppm = 1,
+	};
+	struct scripted *s = scripted_new(NULL);
+
+	(void)state;
+	crowd_beside_a_slow_reader(s);
+	assert_int_equal(s->decisions, 0);
+	assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
+	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_NO_CULPRIT);
+	scripted_free(s);
+	/* It is that rule and no other which spares it. */
+	s = scripted_new(&any_share);
+	crowd_beside_a_slow_reader(s);
+	assert_true(s->decisions > 0);
+	scripted_free(s);
+}
+
 /* Ten times the load for half a second; some of it late, all of it served. */
 static void a_healthy_burst_is_nothing(void **state)
 {
@@ -243,6 +296,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(overload_of_cpu_alone_is_regular_and_cancels_nobody),
+		cmocka_unit_test(one_slow_reader_is_not_the_cause_of_a_crowd),
 		cmocka_unit_test(a_healthy_burst_is_nothing),
 		cmocka_unit_test(a_task_in_a_blocked_phase_or_rerunning_is_never_chosen),
 		cmocka_unit_test(a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one),
