@@ -111,7 +111,7 @@ static void fill_resource(struct collector *c, uint32_t index)
 	struct cancel_ledger_resource *r = &c->resources[index];
 	const struct ended_use *ended = &c->totals.use[index];
 	*r = (struct cancel_ledger_resource){
-		.type = (enum cancel_resource_type)resource_type(from->id),
+		.type = (enum cancel_resource_type)resource_type(resource_id(index)),
 		.capacity = from->capacity,
 		.ended_wait_ns = ended->wait_ns,
 		.ended_hold_ns = ended->hold_ns,

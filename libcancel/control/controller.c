@@ -278,26 +278,38 @@ static void let_go(void)
 	collector_free(&c.collector);
 }
 
-static void begin(const struct options *o)
+static void prepare_wake(void)
 {
 	pthread_condattr_t monotonic;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&c.changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	c.options = *o;
 	c.stopping = false;
 	c.options_changed = false;
-	c.precise = o->always_precise && !o->no_precise;
-	c.action_stuck = false;
-	c.stuck_since_ns = 0;
-	c.next_second_ns = 0;
+}
+
+static void forget_shown(void)
+{
+	pthread_mutex_lock(&c.shown);
 	c.calm_mask = 0;
-	memset(&c.verdict, 0, sizeof(c.verdict));
 	memset(c.held_back, 0, sizeof(c.held_back));
 	memset(c.contention_ppm, 0, sizeof(c.contention_ppm));
 	memset(c.raw_metric, 0, sizeof(c.raw_metric));
 	c.status = (struct cancel_status){ .started_ns = clock_precise_ns() };
+	pthread_mutex_unlock(&c.shown);
+}
+
+static void begin(const struct options *o)
+{
+	prepare_wake();
+	forget_shown();
+	c.options = *o;
+	c.precise = o->always_precise && !o->no_precise;
+	c.action_stuck = false;
+	c.stuck_since_ns = 0;
+	c.next_second_ns = 0;
+	memset(&c.verdict, 0, sizeof(c.verdict));
 }
 
 int controller_start(const struct options *o)
@@ -327,6 +339,7 @@ void controller_stop(void)
 	pthread_cond_signal(&c.changed);
 	pthread_mutex_unlock(&c.wake);
 	pthread_join(c.thread, NULL);
+	pthread_cond_destroy(&c.changed);
 	deliver_stop();
 	log_misuse(); /* what the last second brought */
 	let_go();

@@ -96,9 +96,11 @@ static void *deliver_main(void *ignored)
 
 int deliver_start(void)
 {
+	pthread_mutex_lock(&delivery.lock); /* a call that began before the last stop may be here */
 	delivery.head = 0;
 	delivery.length = 0;
 	delivery.stopping = false;
+	pthread_mutex_unlock(&delivery.lock);
 	return thread_start(&delivery.thread, deliver_main, "cancel-deliver");
 }
 

@@ -87,28 +87,34 @@ static void add_live(struct cancel_resource_info *resources, uint32_t n)
 	}
 }
 
+static void describe(uint32_t index, const struct ended_use *ended, struct cancel_resource_info *r)
+{
+	const struct resource *from = resource_at(index);
+	struct cancel_ledger_resource *l = &r->ledger;
+	*r = (struct cancel_resource_info){ 0 };
+	memcpy(r->name, from->name, sizeof(r->name));
+	memcpy(l->conflicts, from->conflicts, sizeof(l->conflicts));
+	l->type = (enum cancel_resource_type)resource_type(resource_id(index));
+	l->capacity = from->capacity;
+	l->ended_wait_ns = ended->wait_ns;
+	l->ended_hold_ns = ended->hold_ns;
+	l->ended_evicted = ended->evicted;
+	l->orphan_stall_ns = ended->orphan_stall_ns;
+	l->waits = ended->waits;
+	l->acquires = ended->acquires;
+}
+
 size_t cancel_snapshot_resources(struct cancel_resource_info *resources, size_t capacity)
 {
 	struct totals totals;
+	resources_lock();
 	uint32_t n = resource_count();
 	if (capacity < n)
 		n = (uint32_t)capacity;
 	totals_sum(&totals, n);
-	for (uint32_t i = 0; i < n; i++) {
-		const struct resource *from = resource_at(i);
-		struct cancel_resource_info *r = &resources[i];
-		*r = (struct cancel_resource_info){ 0 };
-		memcpy(r->name, from->name, sizeof(r->name));
-		r->ledger.type = (enum cancel_resource_type)resource_type(from->id);
-		r->ledger.capacity = from->capacity;
-		memcpy(r->ledger.conflicts, from->conflicts, sizeof(r->ledger.conflicts));
-		r->ledger.ended_wait_ns = totals.use[i].wait_ns;
-		r->ledger.ended_hold_ns = totals.use[i].hold_ns;
-		r->ledger.ended_evicted = totals.use[i].evicted;
-		r->ledger.orphan_stall_ns = totals.use[i].orphan_stall_ns;
-		r->ledger.waits = totals.use[i].waits;
-		r->ledger.acquires = totals.use[i].acquires;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		describe(i, &totals.use[i], &resources[i]);
+	resources_unlock();
 	add_live(resources, n);
 	controller_contention(resources, n);
 	return n;

@@ -201,10 +201,14 @@ static enum cancel_rerun_answer answer(
 
 /* ---- The call ------------------------------------------------------------------------------ */
 
-static void start_anew(struct slot *s, uint64_t id, uint64_t now_ns)
+/* What it held is back, whether or not it has looked at its request; then it begins again. What it
+ * did so far is wasted. */
+static void start_anew(struct slot *s, uint64_t id)
 {
 	task_check_released(s);
-	event_post(CANCEL_EVENT_RERUN, id, now_ns, load_relaxed(&s->active_ns));
+	uint64_t now_ns = clock_precise_ns(), start_ns = load_relaxed(&s->episode_start_ns);
+	uint64_t open_ns = start_ns && now_ns > start_ns ? now_ns - start_ns : 0;
+	event_post(CANCEL_EVENT_RERUN, id, now_ns, load_relaxed(&s->active_ns) + open_ns);
 	count(CANCEL_COUNT_reruns);
 	store_relaxed(&s->flags, load_relaxed(&s->flags) | CANCEL_RERUNNING);
 	store_relaxed(&s->watch_mask, 0);
@@ -244,7 +248,7 @@ enum cancel_rerun_answer cancel_rerun(struct cancel_task task, struct cancel_tic
 		says = answer(s, task.id, ticket ? ticket : &none, now_ns);
 		pthread_mutex_unlock(&lock);
 		if (says == CANCEL_RERUN)
-			start_anew(s, task.id, now_ns);
+			start_anew(s, task.id);
 		else if (says == CANCEL_DROP)
 			give_up(s, task.id, now_ns);
 	}

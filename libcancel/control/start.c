@@ -45,7 +45,7 @@ static void before_fork(void)
 	controller_lock_for_fork();
 	records_lock_for_fork();
 	rerun_lock_for_fork();
-	resources_lock_for_fork();
+	resources_lock();
 	deliver_lock_for_fork();
 	events_lock_for_fork();
 	stacks_lock_for_fork();
@@ -58,7 +58,7 @@ static void after_fork(bool child)
 	stacks_unlock_after_fork(child);
 	events_unlock_after_fork(child);
 	deliver_unlock_after_fork(child);
-	resources_unlock_after_fork();
+	resources_unlock();
 	rerun_unlock_after_fork(child);
 	records_unlock_after_fork(child);
 	controller_unlock_after_fork(child);

@@ -46,8 +46,8 @@ static bool entry_idle(struct slot *s, uint32_t i)
 	struct entry *e = &s->entries[i];
 	if (load_relaxed(&e->held) || span_count(load_relaxed(&e->wait)))
 		return false;
-	const struct resource *r = resource_at(key_resource(load_relaxed(&s->keys[i])));
-	return resource_type(r->id) != CANCEL_MEMORY || !load_relaxed(&e->aux);
+	struct cancel_resource r = resource_id(key_resource(load_relaxed(&s->keys[i])));
+	return resource_type(r) != CANCEL_MEMORY || !load_relaxed(&e->aux);
 }
 
 /* Both spans are closed: their totals do not depend on the time. */

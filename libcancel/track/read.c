@@ -67,7 +67,7 @@ static inline void read_entry(const struct slot *s, uint32_t i, uint64_t key, ui
 	uint64_t now_ns, struct cancel_ledger_entry *e)
 {
 	const struct entry *from = &s->entries[i];
-	struct cancel_resource id = resource_at(key_resource(key))->id;
+	struct cancel_resource id = resource_id(key_resource(key));
 	uint64_t held = load_acquire(&from->held);
 	uint64_t hold = load_acquire(&from->hold);
 	uint64_t since_ns = load_acquire(&from->since_ns);

@@ -11,7 +11,7 @@
 #include "libcancel/track/count.h"
 #include "libcancel/track/run.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf; writers only */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf; of writing, and of names */
 struct resource resource_table[CANCEL_RESOURCES_MAX];
 static _Atomic uint32_t table_count; /* released after the entry it covers is written */
 
@@ -51,9 +51,9 @@ static struct cancel_resource find(const char *name, enum cancel_resource_type t
 	struct cancel_resource none = { 0 };
 	uint32_t n = load_relaxed(&table_count);
 	for (uint32_t i = 0; i < n; i++)
-		if (resource_type(resource_table[i].id) == type &&
+		if (resource_type(resource_id(i)) == type &&
 			strncmp(resource_table[i].name, name, CANCEL_NAME_MAX - 1) == 0)
-			return resource_table[i].id;
+			return resource_id(i);
 	return none;
 }
 
@@ -68,12 +68,14 @@ static struct cancel_resource append(const char *name, enum cancel_resource_type
 	}
 	struct resource *r = &resource_table[index];
 	uint32_t modes = type == CANCEL_LOCK ? modes_of(conflicts) : 1;
-	*r = (struct resource){ .capacity = capacity, .id = { make_id(index, type, modes) } };
+	r->capacity = capacity;
+	store_relaxed(&r->id, make_id(index, type, modes));
 	snprintf(r->name, sizeof(r->name), "%s", name);
+	memset(r->conflicts, 0, sizeof(r->conflicts));
 	if (type == CANCEL_LOCK)
 		memcpy(r->conflicts, conflicts, sizeof(r->conflicts));
 	store_release(&table_count, index + 1);
-	return r->id;
+	return resource_id(index);
 }
 
 struct cancel_resource cancel_create_resource(const char *name, enum cancel_resource_type type,
@@ -111,12 +113,12 @@ void resources_forget(void)
 	pthread_mutex_unlock(&lock);
 }
 
-void resources_lock_for_fork(void)
+void resources_lock(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void resources_unlock_after_fork(void)
+void resources_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
 }
@@ -129,7 +131,9 @@ int cancel_resource_index(struct cancel_resource r)
 
 void cancel_resource_name(int index, char name[CANCEL_NAME_MAX])
 {
+	resources_lock();
 	uint32_t n = resource_count();
 	snprintf(name, CANCEL_NAME_MAX, "%s",
 		index >= 0 && (uint32_t)index < n ? resource_table[index].name : "");
+	resources_unlock();
 }

@@ -38,8 +38,9 @@ static inline bool resource_valid(struct cancel_resource r)
 }
 
 struct resource { /* written before the count that covers it is released; then constant */
-	char name[CANCEL_NAME_MAX];
-	struct cancel_resource id;
+	char name[CANCEL_NAME_MAX]; /* read under the lock, or by the controller */
+	_Atomic uint32_t id; /* of struct cancel_resource; a task begun before a stop may read it
+				after the next start */
 	uint64_t capacity;
 	uint8_t conflicts[CANCEL_LOCK_MODES_MAX];
 };
@@ -54,10 +55,17 @@ static inline const struct resource *resource_at(uint32_t index)
 	return &resource_table[index];
 }
 
+static inline struct cancel_resource resource_id(uint32_t index)
+{
+	struct cancel_resource r = { .id = load_relaxed(&resource_table[index].id) };
+	return r;
+}
+
 /* Start only, with no task alive. */
 void resources_forget(void);
 
-void resources_lock_for_fork(void);
-void resources_unlock_after_fork(void);
+/* Around reads of names by other threads than the controller's. Leaf. */
+void resources_lock(void);
+void resources_unlock(void);
 
 #endif

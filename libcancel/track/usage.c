@@ -315,14 +315,14 @@ static void end_entry(struct slot *s, uint32_t i, uint64_t now_ns, struct ended_
 {
 	struct entry *e = &s->entries[i];
 	uint64_t aux = load_relaxed(&e->aux);
-	const struct resource *r = resource_at(key_resource(load_relaxed(&s->keys[i])));
+	struct cancel_resource r = resource_id(key_resource(load_relaxed(&s->keys[i])));
 	if (unlikely(load_relaxed(&e->held)))
 		count(CANCEL_COUNT_leaked_holds);
 	if (unlikely(span_count(load_relaxed(&e->wait))))
 		count(CANCEL_COUNT_leaked_waits);
 	use->wait_ns = span_total_ns(load_relaxed(&e->wait), now_ns);
 	use->hold_ns = span_total_ns(load_relaxed(&e->hold), now_ns);
-	if (resource_type(r->id) == CANCEL_MEMORY) {
+	if (resource_type(r) == CANCEL_MEMORY) {
 		use->evicted = aux;
 		return;
 	}

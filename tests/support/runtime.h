@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,16 +21,37 @@
 
 #define UNUSED __attribute__((unused))
 
+/* TSan does not let a child of several threads have threads of its own. */
+#if defined(__SANITIZE_THREAD__)
+#define UNTHREADED_CHILD true
+#elif defined(__has_feature)
+#define UNTHREADED_CHILD __has_feature(thread_sanitizer)
+#else
+#define UNTHREADED_CHILD false
+#endif
+
 static char said[4096]; /* every line logged since the last start, a line each */
+static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static UNUSED void say(void *arg, const char *line)
 {
 	(void)arg;
+	pthread_mutex_lock(&said_lock);
 	size_t used = strlen(said), length = strlen(line);
-	if (used + length + 2 > sizeof(said))
-		return;
-	memcpy(said + used, line, length);
-	memcpy(said + used + length, "\n", 2);
+	if (used + length + 2 <= sizeof(said)) {
+		memcpy(said + used, line, length);
+		memcpy(said + used + length, "\n", 2);
+	}
+	pthread_mutex_unlock(&said_lock);
+}
+
+/* While the library runs, its threads may be saying something. */
+static UNUSED bool was_said(const char *text)
+{
+	pthread_mutex_lock(&said_lock);
+	bool found = strstr(said, text) != NULL;
+	pthread_mutex_unlock(&said_lock);
+	return found;
 }
 
 /* Starts with this configuration's lines kept in `said`. */
