@@ -22,6 +22,7 @@ struct authorizer {
 	struct lock_set *set; /* COLLECT: filled; CHECK: what is held */
 	/* COLLECT: findings */
 	bool writes_main, writes_temp, makes_temp, reindexes;
+	bool drops; /* a DROP is being compiled */
 	int failed; /* DB_ETABLES, DB_ENOMEM: the set is incomplete */
 	/* why something was denied */
 	bool missed;	  /* CHECK: a table outside the set: lock more and retry */
