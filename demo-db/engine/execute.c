@@ -124,8 +124,9 @@ static int bind_all(struct db_session *session, sqlite3_stmt *stmt)
 static int cancelled(struct db_session *session)
 {
 	session_note_request(session);
-	const char *whose = session_cancelled(session) == BY_LIBRARY ? "by overload control"
-								     : "at the client's request";
+	session->run.by = session_cancelled(session);
+	const char *whose =
+		session->run.by == BY_LIBRARY ? "by overload control" : "at the client's request";
 	return failure_set(&session->run.failure, DB_ECANCELLED, "statement cancelled %s", whose);
 }
 
@@ -332,12 +333,26 @@ static int execute_sql(struct db_session *session)
 /* ---- The statement ----------------------------------------------------------------------------
  */
 
+/* An idle transaction was rolled back. The client hears it from its next statement, be that COMMIT:
+ * a COMMIT that answered "rolled back" without an error would be taken for success. */
+static int tell_abort(struct db_session *session)
+{
+	session->run.by = session->transaction.untold;
+	session->transaction.untold = BY_NOBODY;
+	if (session->run.verb == VERB_COMMIT)
+		session->transaction.state = TX_NONE;
+	return failure_set(&session->run.failure, DB_ECANCELLED,
+		"the transaction was cancelled while it was idle and has been rolled back");
+}
+
 static int run_any(struct db_session *session)
 {
 	enum verb verb = session->run.verb;
 	enum transaction_state state = session->transaction.state;
 	if (session_cancelled(session) != BY_NOBODY && verb != VERB_ROLLBACK)
 		return cancelled(session);
+	if (session->transaction.untold != BY_NOBODY && verb != VERB_ROLLBACK)
+		return tell_abort(session);
 	if (state == TX_FAILED && verb != VERB_COMMIT && verb != VERB_ROLLBACK)
 		return failure_set(&session->run.failure, DB_EFAILED, NULL);
 	if (session->request.function)

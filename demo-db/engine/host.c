@@ -20,6 +20,7 @@ static void on_thread_cancelled(void *arg)
 {
 	struct db_session *session = arg;
 	session_note_request(session);
+	session->run.by = session_cancelled(session);
 	failure_set(&session->run.failure, DB_ETHREADSTOP, NULL);
 	request_lost_thread(session);
 }

@@ -130,7 +130,7 @@ static void fill_result(const struct db_session *session, struct db_result *resu
 		.rows = run->rows,
 		.changes = run->changes,
 		.cancelled = ended_by_cancel(run),
-		.by_library = ended_by_cancel(run) && session_cancelled(session) == BY_LIBRARY,
+		.by_library = ended_by_cancel(run) && run->by == BY_LIBRARY,
 		.reruns = run->reruns,
 		.transaction = db_session_transaction(session),
 		.arrival_ns = run->arrival_ns,
@@ -342,6 +342,7 @@ void request_abort(struct job *job)
 		bindCancel(session->task);
 		(void)cancelRequested(); /* acknowledged */
 		transaction_fail(session);
+		session->transaction.untold = session_cancelled(session);
 		session_task_discard(session);
 		count_one(&session->counters.cancelled);
 	}

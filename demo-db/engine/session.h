@@ -38,6 +38,7 @@ struct transaction { /* the engine's own idea of it, never SQLite's */
 	bool repeatable_read, read_only;
 	bool wrote;    /* BEGIN IMMEDIATE is open on the session's connection; it holds the gate */
 	bool snapshot; /* BEGIN is open, REPEATABLE READ */
+	enum cancelled_by untold; /* it was rolled back while idle and the client does not know */
 	uint64_t start_ns;
 };
 
@@ -51,6 +52,7 @@ struct run {
 	const char *tag;
 	uint64_t rows;
 	int64_t changes;
+	enum cancelled_by by; /* whose cancel ended it */
 	bool rows_sent, gentle;
 	bool at_once; /* it found a free slot: started when it was taken */
 	bool ended;   /* cancelled for good: not to be run again */

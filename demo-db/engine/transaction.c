@@ -91,6 +91,7 @@ void transaction_rollback(struct db_session *session)
 {
 	undo(session);
 	session->transaction.state = TX_NONE;
+	session->transaction.untold = BY_NOBODY;
 }
 
 void transaction_fail(struct db_session *session)
