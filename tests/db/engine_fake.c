@@ -320,7 +320,8 @@ void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
 	struct entry *entry = entry_of(r, instance);
 	if (entry) {
 		uint64_t units;
-		*place(entry, amount, &units) += units;
+		uint64_t *held = place(entry, amount, &units);
+		*held += units;
 		entry->waiting = false;
 	}
 	pthread_mutex_unlock(&mutex);
