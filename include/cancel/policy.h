@@ -5,11 +5,16 @@
  * The core is a function of its inputs: a ledger (one instant of the tracked world, time included)
  * goes in, a verdict comes out. It calls no clock, takes no lock, allocates nothing after init and
  * breaks ties by task sequence, so the live controller and the simulator run the same code and a
- * run can be repeated bit for bit. Nothing here is thread-safe: one pipeline, one caller.
+ * run can be repeated bit for bit. The formulas with their sources are in docs/policy.md.
  *
- * Shares are parts per million (ppm), gains are millionths (of a second held, of a slot-second a
- * slot, of a pool turnover), scores are gains weighted by contention, times are nanoseconds of one
- * monotonic clock chosen by the caller.
+ * Units. Shares are parts per million (ppm). Times are nanoseconds of one monotonic clock chosen by
+ * the caller; 0 means "none" wherever a time can be missing. Gains are millionths of the resource's
+ * own constant: a second held (LOCK), a slot-second a slot (QUEUE), a turnover of the pool
+ * (MEMORY). Scores are gains weighted by contention.
+ *
+ * Threads. Nothing here locks. One pipeline belongs to one thread at a time; different pipelines do
+ * not meet. Everything returned by pointer inside a verdict is static text. No function here is
+ * meant for signal handlers.
  *
  * Source of the model: Atropos (SOSP 2025), sections on detection, estimation and policy.
  */
@@ -34,7 +39,13 @@ extern "C" {
 #define CANCEL_CANDIDATES_MAX 16   /* kept for explanation and dominance */
 #define CANCEL_PPM	      1000000u
 
-/* ---- The ledger: one instant ------------------------------------------------------------- */
+/* ---- The ledger: one instant ------------------------------------------------------------- *
+ *
+ * All counters are cumulative since start: the core takes differences, so a ledger may be late or
+ * skipped without harm. A cumulative time that goes back by up to 20 ms (a coarse stamp read after
+ * a precise one) counts as no time passed. Tasks, entries or slots outside their tables are
+ * ignored.
+ */
 
 enum cancel_resource_type {
 	CANCEL_LOCK = 1, /* amount = mode; waiters are blocked by incompatible holders */
@@ -53,13 +64,13 @@ struct cancel_ledger_resource {
 	uint64_t capacity; /* MEMORY: units; QUEUE: slots of one instance; LOCK: 0 */
 	/* LOCK: bit (j-1) of conflicts[i-1] is set when mode i cannot be held beside mode j. */
 	uint8_t conflicts[CANCEL_LOCK_MODES_MAX];
-	/* Totals of tasks that have ended or left this entry, since start. Cumulative totals of the
-	 * whole resource are these plus the sum over active entries. */
+	/* Totals of tasks that have ended or left this entry. Cumulative totals of the whole
+	 * resource are these plus the sum over active entries; they never fall. */
 	uint64_t ended_wait_ns;	  /* of tasks with an SLO only */
 	uint64_t ended_hold_ns;	  /* QUEUE: slot-nanoseconds */
 	uint64_t ended_evicted;	  /* MEMORY: units evicted from others */
 	uint64_t orphan_stall_ns; /* MEMORY: stalls charged after their evictor had ended */
-	uint64_t waits, acquires; /* events since start, of ended tasks; for raw metrics */
+	uint64_t waits, acquires; /* events of ended tasks; shown by observers, not judged */
 };
 
 struct cancel_ledger_entry {
@@ -92,14 +103,14 @@ enum cancel_task_flags {
 };
 
 struct cancel_ledger_task {
-	uint64_t id;		   /* slot + generation; unique while the process lives */
+	uint64_t id;		   /* slot + generation; unique while the process lives, never 0 */
 	uint64_t sequence;	   /* order of creation; breaks ties */
-	uint64_t key;		   /* the host's name for it */
+	uint64_t key;		   /* the host's name for it; only passed through */
 	uint64_t signature;	   /* of what it runs, 0 unknown: recognises a returning culprit */
 	uint64_t episode_start_ns; /* 0 = no open episode (think time) */
 	uint64_t slo_ns;	   /* 0 = none: bears no SLO */
 	uint64_t active_ns;	   /* cumulative time in episodes, the open one included */
-	uint64_t progress_done, progress_expected; /* both 0 = unknown */
+	uint64_t progress_done, progress_expected; /* GetNext: rows examined, rows expected */
 	uint64_t rollback_ns; /* the host's guess of what undoing would take, 0 unknown */
 	uint32_t slot;	      /* dense index < task_limit: matches tasks of two ledgers in O(1) */
 	uint32_t first_entry;
@@ -144,7 +155,10 @@ struct cancel_ledger {
 /* ---- Configuration ------------------------------------------------------------------------ */
 
 struct cancel_choice;
-/* A policy returns the index of the candidate to cancel, or -1. Pure; see cancel_choice. */
+/* A policy returns the index of the candidate to cancel, or -1 for nobody. It must be pure: its
+ * answer may depend on the choice alone, and not on the order of the candidates (break ties by
+ * sequence, the smaller first). It is called at most twice a window, the second time without the
+ * winner, to name the runner-up. A host may bring its own. */
 typedef int (*cancel_policy_fn)(const struct cancel_choice *choice);
 
 struct cancel_policy {
@@ -153,14 +167,16 @@ struct cancel_policy {
 	cancel_policy_fn choose;
 };
 
-/* An estimator scales what a task has used so far to what it would still use. */
+/* An estimator scales what a task has used so far to what it would still use: linear in used_micro,
+ * and pure. It is asked for the usage of each resource, and with a hold and the age in microseconds
+ * for the time they will still last. */
 struct cancel_estimate_input {
-	uint64_t used_micro; /* gain units so far, see cancel_candidate.gain_micro */
-	uint64_t done, expected;
-	uint64_t since_advance_ns; /* time since done last grew */
-	uint64_t rollback_ns;
-	uint64_t class_median_ns; /* of completed tasks of its class and signature, 0 unknown */
-	uint64_t age_ns;
+	uint64_t used_micro;	   /* gain units so far, see cancel_candidate.gain_micro */
+	uint64_t done, expected;   /* progress as declared; may be 0, stuck or beyond 100 % */
+	uint64_t since_advance_ns; /* time since done last changed, as seen in ledgers */
+	uint64_t rollback_ns;	   /* 0 unknown */
+	uint64_t class_median_ns;  /* of completed tasks of its class and signature, 0 unknown */
+	uint64_t age_ns; /* of the open episode, or of its longest hold if that is older */
 };
 struct cancel_estimator {
 	const char *name;
@@ -174,76 +190,85 @@ extern const struct cancel_estimator *const cancel_estimators[];
 const struct cancel_policy *cancel_policy_find(const char *name);
 const struct cancel_estimator *cancel_estimator_find(const char *name);
 
-/* Zero means the default, given in brackets. struct_size must be set. */
+/* Zero means the default, given in brackets. struct_size must be set; a shorter structure of an
+ * older caller means defaults for the rest. Shares above 1,000,000 and more than 1,048,576 slots
+ * are refused. Why each default is what it is: docs/policy.md. */
 struct cancel_pipeline_config {
 	size_t struct_size;
 	uint32_t task_limit; /* [4096] slots a ledger may name */
 	bool act;	     /* false: monitor; a task is decided once and nothing is delivered */
 	const struct cancel_policy *policy;	  /* [multi-objective] */
 	const struct cancel_estimator *estimator; /* [proportional] */
-	uint32_t window_ms;	   /* [50] only a hint: real windows are ledger differences */
+	uint32_t window_ms;	   /* [50] the caller's rhythm; windows are ledger differences */
 	uint32_t late_share_ppm;   /* [10000] suspect at this late share … */
 	uint32_t late_tasks;	   /* [3] … and at least so many late tasks */
 	uint32_t contention_ppm;   /* [200000] a resource counts from here … */
 	uint32_t contention_ratio; /* [2] … and this many times its healthy median */
-	uint32_t blame_ppm;	   /* [20000] over three windows */
-	uint32_t held_back_ppm;	   /* [500000] */
-	uint32_t evict_share_ppm;  /* [100000] */
-	uint32_t warm_up_ms;	   /* [2000] no verdict before */
-	uint32_t pace_gap_ms;	   /* [100] between cancels */
-	uint32_t pace_burst;	   /* [5] */
-	uint32_t pace_share_ppm;   /* [100000] refill, share of completions */
-	uint32_t release_wait_ms;  /* [1000] wait for the last target's release */
-	uint32_t quarantine_ms;	   /* [0] recognise only; else how long a signature stays marked */
-	uint32_t explained_ppm;	   /* [250000] of a LOCK's or QUEUE's blame, by the eligible together */
+	uint32_t blame_ppm;	/* [20000] least share of a resource's delay, over three windows */
+	uint32_t held_back_ppm; /* [500000] a resource leaves the score when tasks that may not be
+				   cancelled have this share of its delay */
+	uint32_t evict_share_ppm; /* [100000] MEMORY: least share of the last second's evictions */
+	uint32_t warm_up_ms;	  /* [2000] no decision before */
+	uint32_t pace_gap_ms;	  /* [100] between decisions */
+	uint32_t pace_burst;	  /* [5] decisions in a row; the bucket starts full */
+	uint32_t pace_share_ppm;  /* [100000] refill, share of completions; at least one a second */
+	uint32_t release_wait_ms; /* [1000] how long the last target has to release or answer */
+	uint32_t quarantine_ms;	  /* [0] recognise only; else how long a signature stays marked */
+	uint32_t explained_ppm;	  /* [250000] a LOCK or QUEUE leaves the score when the eligible
+				     together have less than this share of its delay */
 };
 
 /* ---- The verdict ----------------------------------------------------------------------------- */
 
 enum cancel_overload {
 	CANCEL_HEALTHY,
-	CANCEL_SUSPECT,	 /* late, not confirmed */
-	CANCEL_RESOURCE, /* a resource explains it */
+	CANCEL_SUSPECT,	 /* late, not confirmed in this window */
+	CANCEL_RESOURCE, /* a resource explains it, and somebody's cancel would help */
 	CANCEL_REGULAR,	 /* none does, or nobody is eligible: admission control's business */
 };
 
 enum cancel_cause { /* why a task, or a verdict, was held back */
 	CANCEL_CAUSE_NONE,
-	CANCEL_CAUSE_WARM_UP,
-	CANCEL_CAUSE_NOT_CANCELLABLE,
-	CANCEL_CAUSE_BLOCKED,
-	CANCEL_CAUSE_ALREADY_CANCELLED,
-	CANCEL_CAUSE_EXEMPT,
-	CANCEL_CAUSE_LOW_BLAME,
-	CANCEL_CAUSE_SHORT_HOLD,
-	CANCEL_CAUSE_PACE,
-	CANCEL_CAUSE_AWAIT_RELEASE,
-	CANCEL_CAUSE_NO_CULPRIT,
-	CANCEL_CAUSE_MONITOR,
-	CANCEL_CAUSE_ACTION_STUCK,
-	CANCEL_CAUSE_POLICY, /* the policy chose nobody */
+	CANCEL_CAUSE_WARM_UP,		/* too soon after start */
+	CANCEL_CAUSE_NOT_CANCELLABLE,	/* the host does not allow it */
+	CANCEL_CAUSE_BLOCKED,		/* in a phase that must not be cancelled */
+	CANCEL_CAUSE_ALREADY_CANCELLED, /* asked once, running again, or left alone after two */
+	CANCEL_CAUSE_EXEMPT,		/* excluded by configuration */
+	CANCEL_CAUSE_LOW_BLAME,		/* too little of any resource's delay ends at it */
+	CANCEL_CAUSE_SHORT_HOLD,	/* it would be gone before a cancel could help; MEMORY: too
+					   small a share of the evictions */
+	CANCEL_CAUSE_PACE,		/* too soon after the last, or the bucket is empty */
+	CANCEL_CAUSE_AWAIT_RELEASE,	/* the last target has not released yet */
+	CANCEL_CAUSE_NO_CULPRIT,	/* a resource counts, and nobody stands out */
+	CANCEL_CAUSE_MONITOR,		/* monitor mode has named it and leaves it running */
+	CANCEL_CAUSE_ACTION_STUCK,	/* a cancel action runs over its limit */
+	CANCEL_CAUSE_POLICY,		/* the policy chose nobody */
 	CANCEL_CAUSE_COUNT,
 };
+/* A short name with hyphens ("short-hold"), never NULL. */
 const char *cancel_cause_name(enum cancel_cause cause);
 
 struct cancel_candidate {
-	uint64_t task, key, sequence, signature;
+	uint64_t task, key, sequence, signature; /* as in the ledger */
 	uint8_t class_index, flags;
 	enum cancel_cause held_back; /* NONE: eligible */
-	bool dominated;
-	uint64_t score_micro;
-	uint64_t gain_micro[CANCEL_RESOURCES_MAX]; /* by resource */
-	uint64_t used_micro[CANCEL_RESOURCES_MAX]; /* before the estimator */
-	uint32_t blame_ppm[CANCEL_RESOURCES_MAX];  /* share of the delay rooted at the resource */
+	bool dominated;		     /* another gains no less anywhere and more somewhere */
+	uint64_t score_micro;	     /* sum of contention x gain, whatever the policy */
+	uint64_t gain_micro[CANCEL_RESOURCES_MAX]; /* by resource: what its cancel would free */
+	uint64_t used_micro[CANCEL_RESOURCES_MAX]; /* the same so far, before the estimator */
+	uint32_t blame_ppm[CANCEL_RESOURCES_MAX]; /* share of the delay rooted at the resource, over
+						     three windows */
 	uint64_t age_ns, done, expected, remaining_ns; /* remaining: predicted, 0 unknown */
 };
 
-/* What a policy sees: eligible candidates, the non-dominated ones marked. */
+/* What a policy sees: the eligible candidates in no particular order. Dominance is marked among the
+ * best CANCEL_CANDIDATES_MAX by score. */
 struct cancel_choice {
 	const struct cancel_candidate *candidates;
 	uint32_t candidate_count;
 	uint32_t resource_count;
-	const uint32_t *contention_ppm; /* by resource; 0 for those that do not count */
+	/* By resource; 0 for those that do not count or whose culprits may not be cancelled. */
+	const uint32_t *contention_ppm;
 };
 
 /* A candidate in short, on the most contended resource: what a log line or a table shows. */
@@ -256,9 +281,14 @@ struct cancel_contender {
 	bool dominated;
 };
 
-struct cancel_times { /* of one decision; 0 = not (yet) */
-	uint64_t onset_ns, suspected_ns, decided_ns, delivered_ns, acknowledged_ns, released_ns,
-		recovered_ns;
+struct cancel_times {	       /* of one decision; 0 = not (yet) */
+	uint64_t onset_ns;     /* the first request passed its SLO */
+	uint64_t suspected_ns; /* the suspicion began */
+	uint64_t decided_ns;
+	uint64_t delivered_ns;	  /* the action ran */
+	uint64_t acknowledged_ns; /* the task saw it */
+	uint64_t released_ns;	  /* it gave back what it was blamed for, or ended */
+	uint64_t recovered_ns;	  /* start of the ten windows without lateness that ended it */
 };
 
 struct cancel_decision {
@@ -267,21 +297,22 @@ struct cancel_decision {
 	bool escalation; /* second and last attempt on the same task */
 	bool returning;	 /* this signature was cancelled before */
 	const char *policy, *estimator;
-	struct cancel_candidate target, runner_up; /* runner_up.task 0: there was none */
-	uint32_t top_resource;			   /* the most contended that counts */
-	uint64_t blamed_mask;			   /* resources that count, bit by index */
-	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
+	struct cancel_candidate target, runner_up;     /* runner_up.task 0: there was none */
+	uint32_t top_resource;			       /* the most contended of the score */
+	uint64_t blamed_mask;			       /* resources of the score, bit by index */
+	uint32_t contention_ppm[CANCEL_RESOURCES_MAX]; /* of all resources */
 	uint32_t late_share_ppm;
 	uint64_t onset_ns, decided_ns;
-	uint64_t quarantine_until_ns; /* 0: the signature is not marked */
-	uint32_t candidate_count, eligible_count;
-	uint32_t held_back[CANCEL_CAUSE_COUNT]; /* candidates by cause */
+	uint64_t quarantine_until_ns;		  /* 0: the signature is not marked */
+	uint32_t candidate_count, eligible_count; /* tasks with any blame; of those, eligible */
+	uint32_t held_back[CANCEL_CAUSE_COUNT];	  /* the others by cause */
 	/* The eligible by score, then those held back by score; at most so many of both. */
 	struct cancel_contender contenders[CANCEL_CANDIDATES_MAX];
 	uint32_t contender_count;
 };
 
-/* An outcome is reported when a decision's times change; `final` once it can change no more. */
+/* An outcome is reported when anything about a decision changes; `final` once it can change no
+ * more, at the latest a minute after the decision. */
 struct cancel_outcome {
 	uint64_t serial, task;
 	struct cancel_times times;
@@ -299,13 +330,17 @@ struct cancel_verdict {
 	enum cancel_cause held_back;  /* why there is an overload and no cancel */
 	struct cancel_contender held; /* the task that carries most and may not be cancelled */
 	bool precise;		      /* per-event stamps wanted */
+	/* Of the SLO-bearing episodes closed in this window or open and over their SLO: those late.
+	 */
 	uint32_t late_share_ppm, late_tasks;
 	uint64_t window_ns, completed, late; /* of this window */
 	uint64_t onset_ns;		     /* of the present suspicion, 0 = none */
+	/* Share of SLO-bearing execution time lost to each resource in this window, by its root. */
 	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
-	uint64_t raw_metric[CANCEL_RESOURCES_MAX]; /* LOCK wait/hold ppm; QUEUE wait/execution ppm;
-						      MEMORY evictions/s */
-	uint64_t calm_mask; /* resources below half the threshold for a second: reruns may start */
+	/* The paper's raw metrics. LOCK: wait/hold ppm; QUEUE: wait/slot time ppm; MEMORY:
+	 * evictions a second. */
+	uint64_t raw_metric[CANCEL_RESOURCES_MAX];
+	uint64_t calm_mask; /* resources below half their threshold for 1 s: reruns may start */
 	bool cancel;	    /* deliver to decision.target */
 	bool decided;	    /* `decision` is new (monitor mode: cancel is false) */
 	struct cancel_decision decision;
@@ -343,16 +378,22 @@ void cancel_explain(const struct cancel_decision *decision, struct cancel_explan
 
 struct cancel_pipeline; /* opaque, one block of memory */
 
-/* Bytes one pipeline needs; 0 if the configuration is invalid. */
+/* Bytes one pipeline needs, about 1.7 KiB a slot, most of them touched only by slots in use; 0 if
+ * the configuration is invalid. */
 size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config);
-/* Prepares `memory` (max_align_t aligned). Returns 0 or a negative error. The last allocation. */
+/* Prepares `memory` (max_align_t aligned; it need not be zeroed). Returns 0, CANCEL_EINVAL for a
+ * bad configuration or address, or CANCEL_ENOMEM for too few bytes. Nothing is allocated, then or
+ * later, and nothing has to be released: free the memory when done. */
 int cancel_pipeline_init(struct cancel_pipeline *memory, size_t bytes,
 	const struct cancel_pipeline_config *config) CANCEL_MUST_CHECK;
 /* New thresholds, policy, estimator or mode for a pipeline that goes on: what it has learned stays.
  * task_limit is not changed. 0, or CANCEL_EINVAL and nothing is changed. */
 int cancel_pipeline_configure(struct cancel_pipeline *pipeline,
 	const struct cancel_pipeline_config *config) CANCEL_MUST_CHECK;
-/* One window: the difference of this ledger and the previous one. O(tasks + entries). */
+/* One window: the difference of this ledger and the previous one. The first ledger, or one whose
+ * time has not moved, gives no window; its events are taken in all the same. Fills all of
+ * `verdict`. O(tasks + entries): a pass over every entry, and a second only where time is lost. The
+ * ledger is not kept. */
 void cancel_pipeline_step(struct cancel_pipeline *pipeline, const struct cancel_ledger *ledger,
 	struct cancel_verdict *verdict);
 

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: pure.sh NM FOLDER OBJECT...
 # Fails if the objects need anything but each other and the allow-list below (no clock, thread, I/O,
-# allocation, libm, qsort), or if a source of FOLDER declares a floating-point variable.
+# allocation, libm, qsort), if a source of FOLDER declares a floating-point variable, or if it includes
+# anything but its own headers, the public ones and those of the C library that declare no such call.
 set -eu
 nm=$1 folder=$2
 shift 2
-allowed='memcpy memset memmove memcmp strcmp strlen'
+# The offset table is the linker's.
+allowed='memcpy memset memmove memcmp strcmp strlen _GLOBAL_OFFSET_TABLE_'
 defined=$("$nm" --defined-only "$@" | awk 'NF == 3 { print $3 }')
 needed=$("$nm" --undefined-only "$@" | awk '$1 == "U" { print $2 }' | sort -u)
 status=0
@@ -18,6 +20,13 @@ for symbol in $needed; do
 done
 if grep -nE '^[^/*]*\b(float|double)\b' "$folder"/*.[ch]; then
 	echo "$folder: floating point in a decision"
+	status=1
+fi
+own="libcancel/$(basename "$folder")/"
+standard='std(align|bool|def|int)\.h|limits\.h|string\.h'
+if grep -nE '^[[:space:]]*#[[:space:]]*include' "$folder"/*.[ch] |
+	grep -vE "include (<cancel/[a-z_/]+\.h>|[<\"]$own[a-z_]+\.h[>\"]|\"[a-z_]+\.h\"|<($standard)>)"; then
+	echo "$folder: includes what it must not know"
 	status=1
 fi
 [ -n "$defined" ] || { echo "$folder: no symbols read"; status=1; }
