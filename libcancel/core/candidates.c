@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns eligibility and gains: from the blamed tasks of a window to the candidates of a choice. It
- * does not choose, and it does not know whether a cancel is due.
- *
- * Gains are in constants of the resource, never of the candidate set (seconds, slot-seconds a slot,
- * turnovers of the pool), so a bystander cannot change the order of two others.
+ * Owns eligibility: from the blamed tasks of a window to the candidates of a choice, and which
+ * resources that choice is about. It does not choose, and does not know whether a cancel is due.
  */
 #include <libcancel/core/candidates.h>
 
@@ -14,13 +11,6 @@
 #include <string.h>
 
 #define NS_PER_US 1000u
-
-/* What a task has to do with one resource that counts. */
-struct stake {
-	uint64_t blame_us;
-	uint64_t used_micro; /* gain units so far */
-	uint64_t hold_ns;    /* LOCK, QUEUE: the longest of its uses */
-};
 
 /* Whether a task may be cancelled at all, whatever it did. */
 static enum cancel_cause bar_of(const struct scene *s, const struct cancel_ledger_task *t)
@@ -45,168 +35,25 @@ static enum cancel_cause bar_of(const struct scene *s, const struct cancel_ledge
 	return t->state == CANCEL_RUNNING ? CANCEL_CAUSE_NONE : CANCEL_CAUSE_ALREADY_CANCELLED;
 }
 
-static uint64_t open_age_ns(const struct scene *s, const struct cancel_ledger_task *t)
-{
-	return t->episode_start_ns ? fixed_minus(s->window->now_ns, t->episode_start_ns) : 0;
-}
-
-static uint64_t present_hold_ns(const struct scene *s, const struct holding *holding)
-{
-	return holding->since_ns ? fixed_minus(s->window->now_ns, holding->since_ns) : 0;
-}
-
-/* The part of the present hold in which its task stood in another queue and left it again. A task
- * that still stands there passes its blame on; what is left with it is a deadlock's. */
-static uint64_t idle_ns(const struct scene *s, const struct holding *holding)
-{
-	uint32_t slot = s->ledger->tasks[holding->task].slot;
-	const struct past_usage *usage = &past_usages(s->history, slot)[holding->position];
-	uint64_t now_ns = s->window->now_ns, still_ns = 0;
-
-	if (usage->idle_since_ns != holding->since_ns)
-		return 0;
-	for (uint32_t i = s->history->tasks[slot].first_wait; i != NONE;
-		i = s->history->waits[i].next_of_task) {
-		const struct waiting *wait = &s->history->waits[i];
-
-		if (wait->since_ns && s->contested->types[wait->resource] != CANCEL_MEMORY)
-			still_ns += fixed_minus(now_ns, wait->since_ns);
-	}
-	return fixed_minus(usage->idle_ns, still_ns);
-}
-
-/* Time a LOCK or a slot was used: the present hold, or all holds of the open episode where there
- * were more, less what it stood idle meanwhile. Slots count several times. */
-static uint64_t used_ns(const struct scene *s, const struct holding *holding)
-{
-	const struct cancel_ledger_entry *e = &s->ledger->entries[holding->entry];
-	const struct cancel_ledger_task *t = &s->ledger->tasks[holding->task];
-	uint64_t slots =
-		s->contested->types[e->resource] == CANCEL_QUEUE ? fixed_max(e->held, 1) : 1;
-
-	uint64_t held_ns = fixed_max(fixed_scale(present_hold_ns(s, holding), slots, 1),
-		fixed_min(e->hold_ns, fixed_scale(open_age_ns(s, t), slots, 1)));
-
-	return fixed_minus(held_ns, fixed_scale(idle_ns(s, holding), slots, 1));
-}
-
-static uint64_t used_micro(const struct scene *s, const struct holding *holding)
-{
-	const struct cancel_ledger_entry *e = &s->ledger->entries[holding->entry];
-	uint64_t capacity = fixed_max(s->ledger->resources[e->resource].capacity, 1);
-	uint32_t slot = s->ledger->tasks[holding->task].slot;
-
-	switch (s->contested->types[e->resource]) {
-	case CANCEL_MEMORY:
-		return fixed_scale(past_usages(s->history, slot)[holding->position].recent_milli,
-			1000, capacity);
-	case CANCEL_QUEUE:
-		return used_ns(s, holding) / NS_PER_US / capacity;
-	case CANCEL_LOCK:
-		break;
-	}
-	return used_ns(s, holding) / NS_PER_US /
-	       fixed_max(s->contested->sites[holding->site].blockers, 1);
-}
-
-static uint64_t blame_of(const struct scene *s, const struct holding *holding)
-{
-	uint32_t slot = s->ledger->tasks[holding->task].slot;
-
-	return attribute_blame_us(
-		&past_usages(s->history, slot)[holding->position], s->window->number);
-}
-
-/* Sums a task's holdings of contested instances by resource. */
-static void weigh(const struct scene *s, uint32_t task, uint64_t counting,
-	struct stake stakes[CANCEL_RESOURCES_MAX])
-{
-	uint32_t slot = s->ledger->tasks[task].slot;
-	uint32_t i = s->history->tasks[slot].first_holding;
-
-	for (uint32_t r = 0; r < s->window->resource_count; r++)
-		stakes[r] = (struct stake){ 0 };
-	for (; i != NONE; i = s->contested->holdings[i].next_of_task) {
-		const struct holding *holding = &s->contested->holdings[i];
-		uint8_t r = s->contested->sites[holding->site].resource;
-		uint64_t blame_us;
-
-		if (!(counting >> r & 1))
-			continue;
-		blame_us = blame_of(s, holding);
-		if (blame_us == 0)
-			continue; /* it holds something nobody waits for, or waits itself */
-		stakes[r].blame_us += blame_us;
-		stakes[r].used_micro += used_micro(s, holding);
-		if (s->contested->types[r] != CANCEL_MEMORY)
-			stakes[r].hold_ns = fixed_max(stakes[r].hold_ns, used_ns(s, holding));
-	}
-}
-
-static void describe(const struct scene *s, const struct cancel_ledger_task *t,
-	struct cancel_estimate_input *input)
-{
-	const struct past_task *past = &s->history->tasks[t->slot];
-	uint64_t longest_ns = 0;
-
-	for (uint32_t i = past->first_holding; i != NONE;
-		i = s->contested->holdings[i].next_of_task)
-		longest_ns = fixed_max(longest_ns, present_hold_ns(s, &s->contested->holdings[i]));
-	*input = (struct cancel_estimate_input){
-		.done = t->progress_done,
-		.expected = t->progress_expected,
-		.since_advance_ns = fixed_minus(s->window->now_ns, past->advanced_ns),
-		.rollback_ns = t->rollback_ns,
-		.class_median_ns =
-			class_history_median_ns(s->classes, t->class_index, t->signature),
-		.age_ns = fixed_max(open_age_ns(s, t), longest_ns),
-	};
-}
-
-static uint64_t estimate(const struct scene *s, struct cancel_estimate_input *input, uint64_t used)
-{
-	input->used_micro = used;
-	return s->settings->estimator->gain_micro(input);
-}
-
-/* Used long enough, or for long enough to come, that cancelling it is worth it and in time. */
-static bool is_heavy(const struct scene *s, const struct cancel_ledger_task *t, uint32_t r,
-	const struct stake *stake, struct cancel_estimate_input *input)
-{
-	uint64_t least_ns, recent_milli = 0;
-	uint32_t count = window_entry_count(s->ledger, t);
-
-	if (s->contested->types[r] != CANCEL_MEMORY) {
-		least_ns =
-			fixed_max(s->window->slo_ns / 2, outcomes_median_release_ns(s->outcomes));
-		return stake->hold_ns >= least_ns ||
-		       estimate(s, input, stake->hold_ns / NS_PER_US) >= least_ns / NS_PER_US;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (s->ledger->entries[t->first_entry + i].resource == r)
-			recent_milli += past_usages(s->history, t->slot)[i].recent_milli;
-	}
-	return fixed_ppm(recent_milli, s->history->recent_milli[r]) >= s->settings->evict_share_ppm;
-}
-
-/* Why a task that may be cancelled still is no candidate. */
-static enum cancel_cause weakness_of(const struct candidates *c, const struct scene *s,
+/* For which resources (bits) a task that may be cancelled is a candidate; for none, and why. */
+static enum cancel_cause qualify(const struct candidates *c, const struct scene *s,
 	const struct cancel_ledger_task *t, const struct stake stakes[CANCEL_RESOURCES_MAX],
-	struct cancel_estimate_input *input)
+	struct cancel_estimate_input *input, uint64_t *heavy)
 {
 	enum cancel_cause cause = CANCEL_CAUSE_LOW_BLAME;
 
+	*heavy = 0;
 	for (uint32_t r = 0; r < s->window->resource_count; r++) {
 		uint64_t rooted_us = attribute_rooted_us(s->attribution, r);
 
 		if (c->contention_ppm[r] == 0 ||
 			fixed_ppm(stakes[r].blame_us, rooted_us) < s->settings->blame_ppm)
 			continue;
-		if (is_heavy(s, t, r, &stakes[r], input))
-			return CANCEL_CAUSE_NONE;
 		cause = CANCEL_CAUSE_SHORT_HOLD;
+		if (stake_is_heavy(s, t, r, &stakes[r], input))
+			*heavy |= 1ull << r;
 	}
-	return cause;
+	return *heavy ? CANCEL_CAUSE_NONE : cause;
 }
 
 static void fill(const struct scene *s, const uint32_t weight_ppm[CANCEL_RESOURCES_MAX],
@@ -231,13 +78,13 @@ static void fill(const struct scene *s, const uint32_t weight_ppm[CANCEL_RESOURC
 		if (stakes[r].blame_us == 0)
 			continue;
 		out->used_micro[r] = stakes[r].used_micro;
-		out->gain_micro[r] = estimate(s, input, stakes[r].used_micro);
+		out->gain_micro[r] = stake_estimate(s, input, stakes[r].used_micro);
 		out->blame_ppm[r] =
 			fixed_ppm(stakes[r].blame_us, attribute_rooted_us(s->attribution, r));
 	}
 	if (estimate_is_informed(input))
-		out->remaining_ns =
-			fixed_scale(estimate(s, input, input->age_ns / NS_PER_US), NS_PER_US, 1);
+		out->remaining_ns = fixed_scale(
+			stake_estimate(s, input, input->age_ns / NS_PER_US), NS_PER_US, 1);
 	out->score_micro = choose_score(&choice, out);
 }
 
@@ -248,12 +95,14 @@ static bool is_better(const struct cancel_candidate *a, const struct cancel_cand
 	return a->sequence < b->sequence;
 }
 
-static void keep_eligible(
-	struct candidates *c, const struct cancel_candidate *candidate, uint32_t slot)
+static void keep_eligible(struct candidates *c, const struct cancel_candidate *candidate,
+	uint32_t slot, uint64_t heavy)
 {
 	uint32_t at = 0;
 
 	c->eligible_count++;
+	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++)
+		c->explained_ppm[r] += heavy >> r & 1 ? candidate->blame_ppm[r] : 0;
 	if (c->count < CANDIDATE_LIMIT) {
 		at = c->count++;
 	} else { /* in place of the weakest */
@@ -266,6 +115,7 @@ static void keep_eligible(
 	}
 	c->list[at] = *candidate;
 	c->slots[at] = slot;
+	c->heavy[at] = heavy;
 }
 
 struct cancel_contender candidates_contender(const struct cancel_candidate *candidate, uint32_t r)
@@ -311,7 +161,7 @@ static bool is_negligible(const struct candidates *c, const struct scene *s, uin
 	uint32_t i = s->history->tasks[s->ledger->tasks[task].slot].first_holding;
 
 	for (; i != NONE; i = s->contested->holdings[i].next_of_task)
-		blame_us += blame_of(s, &s->contested->holdings[i]);
+		blame_us += stake_blame_us(s, &s->contested->holdings[i]);
 	return blame_us < c->least_us;
 }
 
@@ -323,21 +173,22 @@ static void judge(struct candidates *c, const struct scene *s, uint32_t task)
 	struct cancel_candidate candidate;
 	struct cancel_contender contender;
 	enum cancel_cause cause = bar_of(s, t);
+	uint64_t heavy = 0;
 
 	c->seen_count++;
 	if (is_negligible(c, s, task)) {
 		c->by_cause[cause ? cause : CANCEL_CAUSE_LOW_BLAME]++;
 		return;
 	}
-	weigh(s, task, c->counting, stakes);
-	describe(s, t, &input);
+	stake_weigh(s, task, c->counting, stakes);
+	stake_describe(s, t, &input);
 	if (cause == CANCEL_CAUSE_NONE)
-		cause = weakness_of(c, s, t, stakes, &input);
+		cause = qualify(c, s, t, stakes, &input, &heavy);
 	c->by_cause[cause]++;
 	fill(s, cause ? c->weight_ppm : c->contention_ppm, t, stakes, &input, &candidate);
 	candidate.held_back = cause;
 	if (cause == CANCEL_CAUSE_NONE) {
-		keep_eligible(c, &candidate, t->slot);
+		keep_eligible(c, &candidate, t->slot, heavy);
 		return;
 	}
 	contender = candidates_contender(&candidate, c->top_resource);
@@ -355,7 +206,7 @@ static void leave_barred(struct candidates *c, const struct scene *s)
 		uint8_t r = s->contested->sites[holding->site].resource;
 
 		if (c->counting >> r & 1 && bar_of(s, &s->ledger->tasks[holding->task]))
-			barred_us[r] += blame_of(s, holding);
+			barred_us[r] += stake_blame_us(s, holding);
 	}
 	for (uint32_t r = 0; r < s->window->resource_count; r++) {
 		uint64_t rooted_us = attribute_rooted_us(s->attribution, r);
@@ -380,7 +231,7 @@ static void find_bar(struct candidates *c, const struct scene *s)
 		const struct holding *holding = &s->contested->holdings[i];
 		const struct cancel_ledger_task *t = &s->ledger->tasks[holding->task];
 		uint8_t r = s->contested->sites[holding->site].resource;
-		uint64_t blame_us = blame_of(s, holding);
+		uint64_t blame_us = stake_blame_us(s, holding);
 		enum cancel_cause cause = bar_of(s, t);
 
 		if (!(c->left >> r & 1) || cause == CANCEL_CAUSE_NONE || blame_us == 0)
@@ -388,8 +239,8 @@ static void find_bar(struct candidates *c, const struct scene *s)
 		if (blame_us < most_us || (blame_us == most_us && t->sequence > c->bar.sequence))
 			continue;
 		most_us = blame_us;
-		weigh(s, holding->task, c->counting, stakes);
-		describe(s, t, &input);
+		stake_weigh(s, holding->task, c->counting, stakes);
+		stake_describe(s, t, &input);
 		fill(s, c->weight_ppm, t, stakes, &input, &candidate);
 		candidate.held_back = cause;
 		c->bar = candidates_contender(&candidate, r);
@@ -411,6 +262,7 @@ static void reset(struct candidates *c, const struct scene *s, uint64_t counting
 static void close_score(struct candidates *c, const struct scene *s)
 {
 	c->least_us = UINT64_MAX;
+	c->top_resource = 0;
 	for (uint32_t r = 0; r < s->window->resource_count; r++) {
 		if (c->contention_ppm[r] == 0)
 			continue;
@@ -422,53 +274,44 @@ static void close_score(struct candidates *c, const struct scene *s)
 	}
 }
 
-/* Scores what is left of the list once resources have left the score; the rest goes. */
-static void keep_scored(struct candidates *c, const struct scene *s)
+/* Some resources have left the score: the list keeps those who are candidates for another. */
+static void narrow(struct candidates *c, const struct scene *s, uint64_t scored)
 {
 	const struct cancel_choice choice = candidates_choice(c, s);
-	uint32_t kept = 0;
+	uint32_t kept = 0, gone;
 
 	for (uint32_t i = 0; i < c->count; i++) {
-		uint64_t blame_ppm = 0;
-
-		for (uint32_t r = 0; r < s->window->resource_count; r++)
-			blame_ppm += c->contention_ppm[r] ? c->list[i].blame_ppm[r] : 0;
-		if (blame_ppm == 0)
+		if (!(c->heavy[i] & scored))
 			continue;
 		c->list[kept] = c->list[i];
 		c->slots[kept] = c->slots[i];
+		c->heavy[kept] = c->heavy[i];
 		c->list[kept].score_micro = choose_score(&choice, &c->list[kept]);
 		kept++;
 	}
-	c->by_cause[CANCEL_CAUSE_NONE] -= c->count - kept;
-	c->by_cause[CANCEL_CAUSE_LOW_BLAME] += c->count - kept;
-	c->eligible_count -= c->count - kept;
+	gone = c->count - kept;
+	c->by_cause[CANCEL_CAUSE_NONE] -= gone;
+	c->by_cause[CANCEL_CAUSE_LOW_BLAME] += gone;
+	c->eligible_count -= gone;
 	c->count = kept;
 }
 
-/* A lock or a queue whose eligible users together carry little of its blame is crowded, not held:
- * one long but harmless task among many short ones is in sight of every overload, and cancelling it
+/* A lock or a queue whose candidates together carry little of its delay is crowded, not held: one
+ * long but harmless task among many short ones is in sight of every overload, and cancelling it
  * gives back next to nothing. (For a pool the share of evictions says the same.) */
 static void leave_crowded(struct candidates *c, const struct scene *s)
 {
-	bool any = false;
+	uint64_t before = candidates_scored(c), scored;
 
 	for (uint32_t r = 0; r < s->window->resource_count; r++) {
-		uint64_t blame_ppm = 0;
-
-		if (c->contention_ppm[r] == 0 || s->contested->types[r] == CANCEL_MEMORY)
-			continue;
-		for (uint32_t i = 0; i < c->count; i++)
-			blame_ppm += c->list[i].blame_ppm[r];
-		if (blame_ppm >= s->settings->explained_ppm)
-			continue;
-		c->contention_ppm[r] = 0;
-		any = true;
+		if (s->contested->types[r] != CANCEL_MEMORY &&
+			c->explained_ppm[r] < s->settings->explained_ppm)
+			c->contention_ppm[r] = 0;
 	}
-	if (!any)
+	scored = candidates_scored(c);
+	if (scored == before)
 		return;
-	keep_scored(c, s);
-	c->top_resource = 0;
+	narrow(c, s, scored);
 	close_score(c, s);
 }
 
@@ -492,6 +335,15 @@ void candidates_gather(struct candidates *c, const struct scene *s, uint64_t cou
 	leave_crowded(c, s);
 	if (c->left)
 		find_bar(c, s);
+}
+
+uint64_t candidates_scored(const struct candidates *c)
+{
+	uint64_t mask = 0;
+
+	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++)
+		mask |= (uint64_t)(c->contention_ppm[r] != 0) << r;
+	return mask;
 }
 
 struct cancel_choice candidates_choice(const struct candidates *c, const struct scene *s)

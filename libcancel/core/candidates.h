@@ -6,11 +6,7 @@
 #ifndef CORE_CANDIDATES_H
 #define CORE_CANDIDATES_H
 
-#include <libcancel/core/attribute.h>
-#include <libcancel/core/contention.h>
-#include <libcancel/core/estimate.h>
-#include <libcancel/core/outcome.h>
-#include <libcancel/core/settings.h>
+#include <libcancel/core/stake.h>
 
 /* With the default thresholds at most five resources count and at most fifty tasks have 2 % of the
  * blame of each. Where a lower threshold admits more, the best by score are kept. */
@@ -19,6 +15,7 @@
 struct candidates {
 	struct cancel_candidate list[CANDIDATE_LIMIT]; /* eligible, in no order */
 	uint32_t slots[CANDIDATE_LIMIT];
+	uint64_t heavy[CANDIDATE_LIMIT]; /* resources (bits) for which each is a candidate */
 	uint32_t count;
 	struct cancel_contender held[CANCEL_CANDIDATES_MAX]; /* held back, best score first */
 	uint32_t held_count;
@@ -31,26 +28,17 @@ struct candidates {
 	uint64_t left; /* … and of those the ones whose culprits may not be cancelled */
 	struct cancel_contender bar; /* the strongest of those culprits; task 0: none */
 	uint32_t top_resource;	     /* the most contended of the score */
-	uint64_t least_us;	     /* less blame than this is too little for any resource */
-};
-
-/* What the gathering reads. */
-struct scene {
-	const struct settings *settings;
-	const struct cancel_ledger *ledger;
-	const struct window *window;
-	struct history *history;
-	const struct contested *contested;
-	const struct attribution *attribution;
-	const struct contention *contention;
-	const struct class_history *classes;
-	const struct outcomes *outcomes;
+	/* Share of each resource's delay that its candidates have together, kept or not. */
+	uint64_t explained_ppm[CANCEL_RESOURCES_MAX];
+	uint64_t least_us; /* less blame than this is too little for any resource */
 };
 
 void candidates_gather(struct candidates *candidates, const struct scene *scene, uint64_t counting);
 /* The choice a policy is asked to make. */
 struct cancel_choice candidates_choice(
 	const struct candidates *candidates, const struct scene *scene);
+/* The resources (bits) the choice is about. */
+uint64_t candidates_scored(const struct candidates *candidates);
 /* The candidate in short, on resource r. */
 struct cancel_contender candidates_contender(const struct cancel_candidate *candidate, uint32_t r);
 

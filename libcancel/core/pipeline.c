@@ -217,7 +217,7 @@ static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint
 	d->estimator = p->settings.estimator->name;
 	d->target = c->list[winner];
 	d->top_resource = c->top_resource;
-	d->blamed_mask = c->counting & ~c->left;
+	d->blamed_mask = candidates_scored(c);
 	memcpy(d->contention_ppm, p->contention.ppm, sizeof(d->contention_ppm));
 	d->late_share_ppm = p->detect.late_share_ppm;
 	d->onset_ns = p->detect.onset_ns;

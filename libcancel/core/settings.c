@@ -20,8 +20,8 @@ static bool in_range(const struct settings *s)
 	return s->policy && s->estimator && s->task_limit <= TASK_LIMIT_MAX &&
 	       s->late_share_ppm <= CANCEL_PPM && s->contention_ppm <= CANCEL_PPM &&
 	       s->blame_ppm <= CANCEL_PPM && s->held_back_ppm <= CANCEL_PPM &&
-	       s->explained_ppm <= CANCEL_PPM &&
-	       s->evict_share_ppm <= CANCEL_PPM && s->pace_share_ppm <= CANCEL_PPM;
+	       s->explained_ppm <= CANCEL_PPM && s->evict_share_ppm <= CANCEL_PPM &&
+	       s->pace_share_ppm <= CANCEL_PPM;
 }
 
 int settings_resolve(const struct cancel_pipeline_config *config, struct settings *settings)
