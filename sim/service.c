@@ -247,6 +247,12 @@ static void apply(struct sim_services *s, const struct sim_change *change, bool 
 
 /* ---- The run ---- */
 
+static void forget_warm_up(struct sim_services *s)
+{
+	for (uint32_t i = 0; i < s->service_count; i++)
+		s->services[i].result = (struct sim_service_result){ 0 };
+}
+
 static void dispatch(struct sim_services *s, const struct sim_event *event)
 {
 	switch ((enum event_kind)event->kind) {
@@ -277,6 +283,9 @@ static void dispatch(struct sim_services *s, const struct sim_event *event)
 	case EVENT_CHANGE_UNTIL:
 		apply(s, &s->changes[event->who], false);
 		return;
+	case EVENT_WARM:
+		forget_warm_up(s);
+		return;
 	}
 }
 
@@ -290,9 +299,11 @@ static void begin(struct sim_services *s)
 			sim_events_add(&s->events, change->until_ns, SIM_RANK_WAKE,
 				EVENT_CHANGE_UNTIL, i, 0);
 	}
-	for (uint32_t i = 0; i < s->traffic_count; i++) {
+	for (uint32_t i = 0; i < s->traffic_count; i++)
 		traffic_begin(s, i);
-	}
+	if (s->options.warm_up_ns)
+		sim_events_add(
+			&s->events, s->options.warm_up_ns, SIM_RANK_TRIGGER, EVENT_WARM, 0, 0);
 }
 
 int sim_services_run(struct sim_services *s, const char **why)

@@ -72,6 +72,7 @@ struct sim_call_list { /* made one after the other: the next list when all of th
 	uint32_t callee, count;
 	bool sequential; /* within the list too; else all at once */
 	bool cached;	 /* only on a miss of the service's cache */
+	bool with_next;	 /* at once with the next list; neither sequential nor cached */
 };
 
 struct sim_cache_options {
@@ -205,7 +206,7 @@ struct sim_probe { /* a service during bin_ns */
 	uint64_t busy_ns;			 /* worker time */
 };
 
-struct sim_service_result {
+struct sim_service_result { /* counts from the warm-up on; probes all */
 	const struct sim_probe *probes;
 	size_t probe_count;
 	uint64_t arrivals, first_arrivals; /* first: without resends and retries */

@@ -270,14 +270,29 @@ static void leave_worker(struct sim_services *s, struct call *call)
 
 /* ---- Its own calls ---- */
 
-static void make_calls(struct sim_services *s, uint32_t index, const struct sim_call_list *list)
+/* Lists made at once, from `first` on: their calls, and the list after them. */
+static uint32_t group(const struct service *service, uint32_t first, uint32_t *after)
 {
-	uint32_t count = list->sequential ? 1 : list->count;
-	uint32_t task = s->calls[index].task;
-	s->calls[index].made += count;
-	s->calls[index].pending += count;
-	for (uint32_t i = 0; i < count; i++)
-		call_send(s, task, index, list->callee, 0);
+	const struct sim_call_list *lists = service->options.calls;
+	uint32_t count = lists[first].count, last = first;
+	while (lists[last].with_next && last + 1 < service->options.call_lists)
+		count += lists[++last].count;
+	*after = last + 1;
+	return count;
+}
+
+static void make_calls(struct sim_services *s, uint32_t index, uint32_t after)
+{
+	struct call *call = &s->calls[index];
+	const struct sim_call_list *lists = s->services[call->service].options.calls;
+	uint32_t task = call->task, first = call->list, made = 0;
+	for (uint32_t list = first; list < after; list++)
+		made += lists[list].sequential ? 1 : lists[list].count;
+	call->made += made;
+	call->pending += made;
+	for (uint32_t list = first; list < after; list++)
+		for (uint32_t i = 0; i < (lists[list].sequential ? 1 : lists[list].count); i++)
+			call_send(s, task, index, lists[list].callee, 0);
 }
 
 /* Makes the next calls that are due, or answers. */
@@ -287,15 +302,14 @@ static void go_on(struct sim_services *s, uint32_t index)
 	struct service *service = &s->services[call->service];
 	while (call->list < service->options.call_lists) {
 		const struct sim_call_list *list = &service->options.calls[call->list];
-		bool begins = call->made == 0;
-		if (call->made < list->count &&
-			!(begins && list->cached && cache_hit(s, service, call))) {
-			if (begins && list->cached && cache_join(s, service, index))
-				return;
-			make_calls(s, index, list);
+		uint32_t after, count = group(service, call->list, &after);
+		bool asks_cache = list->cached && call->made == 0;
+		if (call->made < count && !(asks_cache && cache_hit(s, service, call))) {
+			if (!asks_cache || !cache_join(s, service, index))
+				make_calls(s, index, after);
 			return;
 		}
-		call->list++;
+		call->list = (uint8_t)after;
 		call->made = 0;
 	}
 	answer(s, index, OUTCOME_OK);

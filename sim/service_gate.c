@@ -35,8 +35,13 @@ int gate_init(struct gate *gate, const struct sim_gate_options *options)
 {
 	struct cancel_codel_options codel = { .struct_size = sizeof(codel),
 		.target_ns = options->target_ns };
-	struct cancel_seda_options seda = { .struct_size = sizeof(seda),
-		.target_ns = options->target_ns };
+	/* Told the rate it should find, it need not learn it from ten thousand a second down. */
+	struct cancel_seda_options seda = {
+		.struct_size = sizeof(seda),
+		.target_ns = options->target_ns,
+		.start_per_s = (uint32_t)options->rate_qps,
+		.max_per_s = 2 * (uint32_t)options->rate_qps,
+	};
 	gate->options = options;
 	switch (options->kind) {
 	case SIM_SHED_CODEL:

@@ -24,6 +24,7 @@ enum event_kind {
 	EVENT_REJECTED,	   /* service `who`, server `arg`: a worker is through with a reject */
 	EVENT_CHANGE_FROM, /* change `who` begins … */
 	EVENT_CHANGE_UNTIL,
+	EVENT_WARM, /* totals of services count from here */
 };
 
 /* ---- Gates: one to a server ---- */
