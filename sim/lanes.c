@@ -20,6 +20,8 @@ extern const struct sim_lane sim_lane_wrong_progress;
 extern const struct sim_lane sim_lane_no_culprit;
 extern const struct sim_lane sim_lane_cancel_tree;
 extern const struct sim_lane sim_lane_fan_out;
+extern const struct sim_lane sim_lane_gaming;
+extern const struct sim_lane sim_lane_link_imbalance;
 
 const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_metastable,
@@ -37,6 +39,8 @@ const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_no_culprit,
 	&sim_lane_cancel_tree,
 	&sim_lane_fan_out,
+	&sim_lane_gaming,
+	&sim_lane_link_imbalance,
 	NULL,
 };
 
