@@ -41,7 +41,7 @@ struct sim_fan_result {
 		"what M is calibrated to; random sheds to it" },                                   \
 		{ "servers", SIM_KEY_INT, "3", 1, SIM_SERVERS_MAX, NULL, "servers of M" },         \
 		{ "workers", SIM_KEY_INT, "69", 1, 10000, NULL, "workers of one server" },         \
-		{ "work_us", SIM_KEY_INT, "246500", 1, 10000000, NULL, "mean work of a request" }, \
+		{ "work_us", SIM_KEY_INT, "247500", 1, 10000000, NULL, "mean work of a request" }, \
 		{ "work_least_us", SIM_KEY_INT, "235000", 0, 10000000, NULL,                       \
 			"least work; the rest is exponential" },                                   \
 		{ "timeout_ms", SIM_KEY_INT, "500", 1, 1000000, NULL, "a task's time limit" },     \

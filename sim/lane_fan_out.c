@@ -20,7 +20,7 @@ static const struct sim_key keys[] = {
 		"first requests at M a second, whatever the number of calls" },
 	{ "start_feeds", SIM_KEY_INTS, "450..900:30", 1, 100000, NULL,
 		"feeds of M^1 tried for the start of shedding" },
-	{ "start_pct", SIM_KEY_REAL, "1", 0.0, 100.0, NULL,
+	{ "start_pct", SIM_KEY_REAL, "2", 0.0, 100.0, NULL,
 		"shedding has started when this share of requests is refused" },
 	{ "reject_cost_us", SIM_KEY_INTS, "0,5000,20000,50000", 0, 10000000, NULL,
 		"worker time a reject takes at M" },

@@ -21,6 +21,7 @@ extern const struct sim_lane sim_lane_no_culprit;
 extern const struct sim_lane sim_lane_cancel_tree;
 extern const struct sim_lane sim_lane_fan_out;
 extern const struct sim_lane sim_lane_gaming;
+extern const struct sim_lane sim_lane_cache_loss;
 extern const struct sim_lane sim_lane_link_imbalance;
 
 const struct sim_lane *const sim_lanes[] = {
@@ -40,6 +41,7 @@ const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_cancel_tree,
 	&sim_lane_fan_out,
 	&sim_lane_gaming,
+	&sim_lane_cache_loss,
 	&sim_lane_link_imbalance,
 	NULL,
 };

@@ -291,14 +291,14 @@ static void dispatch(struct sim_services *s, const struct sim_event *event)
 
 static void begin(struct sim_services *s)
 {
-	for (uint32_t i = 0; i < s->change_count; i++) {
-		const struct sim_change *change = &s->changes[i];
-		sim_events_add(
-			&s->events, change->from_ns, SIM_RANK_TRIGGER, EVENT_CHANGE_FROM, i, 0);
-		if (change->until_ns > change->from_ns)
-			sim_events_add(&s->events, change->until_ns, SIM_RANK_WAKE,
+	/* Ends first: where one change ends as the next begins, the next one holds. */
+	for (uint32_t i = 0; i < s->change_count; i++)
+		if (s->changes[i].until_ns > s->changes[i].from_ns)
+			sim_events_add(&s->events, s->changes[i].until_ns, SIM_RANK_TRIGGER,
 				EVENT_CHANGE_UNTIL, i, 0);
-	}
+	for (uint32_t i = 0; i < s->change_count; i++)
+		sim_events_add(&s->events, s->changes[i].from_ns, SIM_RANK_TRIGGER,
+			EVENT_CHANGE_FROM, i, 0);
 	for (uint32_t i = 0; i < s->traffic_count; i++)
 		traffic_begin(s, i);
 	if (s->options.warm_up_ns)

@@ -259,6 +259,31 @@ static void a_paced_closed_loop_hides_an_outage_unless_corrected(void **state)
 	sim_services_free(services);
 }
 
+static void a_change_that_begins_as_another_ends_holds(void **state)
+{
+	(void)state;
+	struct sim_services *services = start(30);
+	struct sim_service_options server = { .work = { .shape = SIM_FIXED, .mean = 1 * MS } };
+	struct sim_traffic_options clients = { .loop = SIM_LOOP_FIXED, .rate_qps = 100.0 };
+	struct sim_change half = {
+		.kind = SIM_CHANGE_LOAD, .from_ns = 5 * S, .until_ns = 10 * S, .value = 0.5
+	};
+	struct sim_change fifth = {
+		.kind = SIM_CHANGE_LOAD, .from_ns = 10 * S, .until_ns = 20 * S, .value = 0.2
+	};
+	struct sim_traffic_result result;
+	sim_services_add(services, &server);
+	sim_services_traffic(services, &clients);
+	sim_services_change(services, &half);
+	sim_services_change(services, &fifth);
+	run(services);
+	sim_services_traffic_result(services, 0, &result);
+	assert_in_range(result.windows[7].attempts, 49, 51);
+	assert_in_range(result.windows[15].attempts, 19, 21);
+	assert_in_range(result.windows[25].attempts, 99, 101);
+	sim_services_free(services);
+}
+
 static void a_server_that_dies_fails_its_work_and_the_others_go_on(void **state)
 {
 	(void)state;
@@ -492,6 +517,7 @@ int main(void)
 		cmocka_unit_test(sequential_calls_stop_at_the_first_refusal),
 		cmocka_unit_test(a_user_supplies_a_policy_by_three_hooks),
 		cmocka_unit_test(a_paced_closed_loop_hides_an_outage_unless_corrected),
+		cmocka_unit_test(a_change_that_begins_as_another_ends_holds),
 		cmocka_unit_test(a_server_that_dies_fails_its_work_and_the_others_go_on),
 		cmocka_unit_test(a_flight_asks_the_database_once_for_a_key),
 		cmocka_unit_test(an_answer_that_comes_late_fills_only_where_told),
