@@ -17,13 +17,15 @@
 #define WAITER_NS (12 * SIM_NS_PER_S)
 
 enum { READS, WRITES };
-enum { BOTH, HOLDER_ONLY, WAITER_ONLY, NOBODY };
+enum { BOTH, HOLDER_ONLY, WAITER_ONLY, NOBODY, GIVES_UP };
 enum { READER, HOLDER, WAITER };
 
 static const struct sim_key keys[] = {
 	{ "holder", SIM_KEY_CHOICES, "all", 0, 0, "reads|writes", "what the long task does" },
-	{ "cancellable", SIM_KEY_CHOICES, "all", 0, 0, "both|holder|waiter|nobody",
-		"whom the core may cancel" },
+	{ "cancellable", SIM_KEY_CHOICES, "all", 0, 0, "both|holder|waiter|nobody|gives-up",
+		"whom the core may cancel; gives-up: no core, the waiter has a lock timeout" },
+	{ "lock_timeout_ms", SIM_KEY_INT, "200", 1, 1000000, NULL,
+		"after which a waiter that gives up does" },
 	{ "load", SIM_KEY_INT, "400", 1, 100000, NULL, "readers a second, Poisson" },
 	{ "read_ms", SIM_KEY_REAL, "2", 0.001, 100000, NULL, "mean time a reader holds the table" },
 	{ "holder_s", SIM_KEY_REAL, "20", 0.001, 10000, NULL, "the long task holds it, from 10 s" },
@@ -93,7 +95,8 @@ static bool add_scripts(struct sim_world *w, const struct sim_run *run, int64_t 
 	       sim_world_script(w, wait, 3) == WAITER;
 }
 
-static bool add_long(struct sim_world *w, int script, uint64_t first_ns, bool cancellable)
+static bool add_long(
+	struct sim_world *w, int script, uint64_t first_ns, bool cancellable, uint64_t timeout_ns)
 {
 	struct sim_client_options o = {
 		.struct_size = sizeof o,
@@ -105,6 +108,7 @@ static bool add_long(struct sim_world *w, int script, uint64_t first_ns, bool ca
 		.first_ns = first_ns,
 		.limit = 1,
 		.gap = { .shape = SIM_FIXED, .mean = 1 },
+		.timeout_ns = timeout_ns,
 		.progress = SIM_PROGRESS_TRUE,
 	};
 	return sim_world_client(w, &o) == script;
@@ -127,9 +131,14 @@ static bool add_clients(
 	};
 	*read = (struct sim_dist){ .shape = SIM_EXPONENTIAL,
 		.mean = (uint64_t)(sim_real(run, "read_ms") * 1e6) };
+	bool holder = cancellable == BOTH || cancellable == HOLDER_ONLY;
+	bool waiter = cancellable == BOTH || cancellable == WAITER_ONLY;
+	uint64_t lock_timeout_ns =
+		cancellable == GIVES_UP ? (uint64_t)sim_int(run, "lock_timeout_ms") * SIM_NS_PER_MS
+					: 0;
 	return sim_world_client(w, &reader) == READER &&
-	       add_long(w, HOLDER, HOLDER_NS, cancellable == BOTH || cancellable == HOLDER_ONLY) &&
-	       add_long(w, WAITER, WAITER_NS, cancellable == BOTH || cancellable == WAITER_ONLY);
+	       add_long(w, HOLDER, HOLDER_NS, holder, 0) &&
+	       add_long(w, WAITER, WAITER_NS, waiter, lock_timeout_ns);
 }
 
 static void add_outcome(const struct sim_world *w, uint64_t stall_ns, struct sums *sums)
@@ -171,6 +180,9 @@ static int run_once(
 	sim_watch_read(run, &options, &pipeline);
 	options.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S;
 	options.seed = seed;
+	options.zombies = SIM_ZOMBIES_DROP_QUEUED;
+	if (cancellable == GIVES_UP)
+		options.pipeline = NULL;
 	struct sim_world *w = sim_world_new(&options, &why);
 	if (w && add_scripts(w, run, holder) && add_clients(w, run, cancellable, &read)) {
 		struct sim_result result;
@@ -210,7 +222,7 @@ static void put_first(struct sim_table *table, const struct sums *s)
 static int run_variant(
 	struct sim_run *run, struct sim_table *table, int64_t holder, int64_t cancellable)
 {
-	static const char *const may[] = { "both", "holder", "waiter", "nobody" };
+	static const char *const may[] = { "both", "holder", "waiter", "nobody", "gives-up" };
 	struct sums s = { 0 };
 	for (uint32_t i = 0; i < run->seeds; i++)
 		if (run_once(run, holder, cancellable, run->seed + i, &s) != 0)

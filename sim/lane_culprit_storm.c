@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcancel/core/histogram.h"
 #include "sim/memory.h"
 #include "sim/storm.h"
 #include "sim/storm_map.h"
@@ -29,6 +30,8 @@ static const struct sim_key keys[] = {
 	{ "report_every_s", SIM_KEY_INT, "10", 0, 1000000, NULL,
 		"harmless long statements, one every …; 0: none" },
 	{ "report_s", SIM_KEY_REAL, "2", 0.001, 100000, NULL, "each takes" },
+	{ "users", SIM_KEY_INT, "0", 0, 1000, NULL,
+		"closed-loop users beside the open load, a second of thought each" },
 	{ "duration_s", SIM_KEY_INT, "200", 31, 100000, NULL, "arrivals end here" },
 	{ "map", SIM_KEY_CHOICE, "auto", 0, 0, "auto|yes|no",
 		"the map of load and time to release; auto: when no load and no policy is given" },
@@ -76,6 +79,7 @@ static struct sim_storm read_storm(
 		.culprit_backoff_ns = (uint64_t)sim_int(run, "culprit_backoff_ms") * SIM_NS_PER_MS,
 		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
 		.retry_on_reject = sim_flag(run, "retry_on_reject"),
+		.users = (uint32_t)sim_int(run, "users"),
 		.report_gap_ns = (uint64_t)sim_int(run, "report_every_s") * SIM_NS_PER_S,
 		.report_ns = (uint64_t)(sim_real(run, "report_s") * 1e9),
 	};
@@ -147,9 +151,24 @@ static void put_windows(struct sim_table *table, struct sim_series *line, const 
 }
 
 struct tables {
-	struct sim_table *runs, *windows;
+	struct sim_table *runs, *windows, *loops; /* loops NULL: no users */
 	struct sim_plot *goodput;
 };
+
+static void put_loop(struct sim_table *table, const char *loop, const struct sum *sum,
+	const struct sim_client_totals *t)
+{
+	uint64_t done = t->succeeded + t->failed;
+	sim_row(table);
+	sim_put_int(table, (int64_t)sum->storm.load_qps);
+	sim_put_real(table, (double)sum->storm.hold_ns / 1e9);
+	sim_put_text(table, sum->policy);
+	sim_put_text(table, loop);
+	sim_put_int(table, (int64_t)t->originals);
+	sim_put_real(table, done ? 100.0 * (double)(t->late + t->failed) / (double)done : 0);
+	sim_put_real(table, (double)histogram_quantile_ns(t->latency, 990000) / 1e6);
+	sim_put_real(table, (double)t->latency_max_ns / 1e6);
+}
 
 static int run_one(struct sim_run *run, const struct tables *tables, struct sum *sum, unsigned bits,
 	bool show_windows)
@@ -170,6 +189,10 @@ static int run_one(struct sim_run *run, const struct tables *tables, struct sum 
 	if (status == 0) {
 		sim_storm_read(&sum->storm, world, &sum->outcome);
 		put_row(tables->runs, sum);
+		if (tables->loops) {
+			put_loop(tables->loops, "open", sum, sim_world_totals(world, 0));
+			put_loop(tables->loops, "closed", sum, sim_world_totals(world, 3));
+		}
 		if (result.bound)
 			sim_note(run->report, "%s at %llu QPS stopped at its bound on the %s",
 				sum->policy, (unsigned long long)sum->storm.load_qps, result.bound);
@@ -193,6 +216,16 @@ static struct tables new_tables(struct sim_run *run)
 		{ "in_server", NULL, 0 },
 		{ "policy", NULL, 0 },
 	};
+	static const struct sim_column loop_columns[] = {
+		{ "load_qps", NULL, 0 },
+		{ "hold_s", NULL, 3 },
+		{ "policy", NULL, 0 },
+		{ "loop", NULL, 0 },
+		{ "requests", NULL, 0 },
+		{ "late_or_failed_pct", NULL, 2 },
+		{ "p99_ms", "of successes", 1 },
+		{ "max_ms", NULL, 1 },
+	};
 	struct tables tables = {
 		.runs = sim_report_table(run->report, "runs", "A culprit takes the lock at 30 s",
 			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns),
@@ -202,6 +235,10 @@ static struct tables new_tables(struct sim_run *run)
 		.goodput = sim_report_plot(
 			run->report, "Goodput", "second", "requests a second", SIM_AXIS_LINEAR),
 	};
+	if (sim_int(run, "users"))
+		tables.loops = sim_report_table(run->report, "loops",
+			"What an open and a closed loop see of it", SIM_TABLE_ALL, loop_columns,
+			sizeof loop_columns / sizeof *loop_columns);
 	return tables;
 }
 

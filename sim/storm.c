@@ -8,6 +8,7 @@ enum {
 	VICTIM,
 	CULPRIT,
 	REPORT,
+	USER,
 };
 
 static uint64_t or_default(uint64_t value, uint64_t standard)
@@ -97,8 +98,14 @@ static bool add_clients(struct sim_world *w, const struct sim_storm *s)
 		.gap = { .shape = SIM_FIXED, .mean = s->report_gap_ns },
 		.progress = SIM_PROGRESS_TRUE,
 	};
+	struct sim_client_options user = victim;
+	user.name = "user";
+	user.measured = false;
+	user.service = s->users == 0;
+	user.users = s->users;
+	user.think = (struct sim_dist){ .shape = SIM_EXPONENTIAL, .mean = SIM_NS_PER_S };
 	return sim_world_client(w, &victim) == VICTIM && sim_world_client(w, &culprit) == CULPRIT &&
-	       sim_world_client(w, &report) == REPORT;
+	       sim_world_client(w, &report) == REPORT && sim_world_client(w, &user) == USER;
 }
 
 struct sim_world *sim_storm_new(const struct sim_storm *storm, const char **why)
@@ -159,7 +166,8 @@ void sim_storm_read(const struct sim_storm *storm, const struct sim_world *world
 	const struct sim_client_totals *victims = sim_world_totals(world, VICTIM);
 	const struct sim_client_totals *culprit = sim_world_totals(world, CULPRIT);
 	*outcome = (struct sim_storm_outcome){
-		.heal_s = sim_world_heal_s(world, s.lock_at_ns / SIM_NS_PER_S, s.load_qps),
+		.heal_s = sim_world_heal_s(
+			world, s.lock_at_ns / SIM_NS_PER_S, s.load_qps, 1 + s.users),
 		.goodput = victims->succeeded,
 		.offered = victims->originals,
 		.failed = victims->failed,

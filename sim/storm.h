@@ -27,6 +27,7 @@ struct sim_storm { /* zero = default */
 	bool retry_on_reject;
 	/* Long statements that hold nothing and do nobody harm: one every gap; 0: none. */
 	uint64_t report_gap_ns, report_ns;
+	uint32_t users; /* closed-loop ones beside the open load, a second of thought each */
 	struct sim_policy policy;
 	struct sim_world_options world; /* the rest of it: pipeline, latencies, zombies, check */
 };
@@ -50,7 +51,8 @@ struct sim_storm_outcome {
 	uint64_t second_half_goodput;
 };
 
-/* A world ready to run; victims are client 0, the culprit client 1, reports client 2. NULL with
+/* A world ready to run; victims are client 0, the culprit client 1, reports client 2,
+ * closed-loop users client 3. NULL with
  * *why. */
 struct sim_world *sim_storm_new(const struct sim_storm *storm, const char **why);
 /* After sim_world_run. */

@@ -347,12 +347,13 @@ const struct sim_client_totals *sim_world_totals(const struct sim_world *w, uint
 	return &w->clients[client].totals;
 }
 
-int64_t sim_world_heal_s(const struct sim_world *w, uint64_t start_s, uint64_t goodput)
+int64_t sim_world_heal_s(
+	const struct sim_world *w, uint64_t start_s, uint64_t goodput, uint64_t slack)
 {
 	size_t heal = w->window_count;
 	while (heal > start_s) {
 		uint64_t got = w->windows[heal - 1].goodput;
-		if (got + 1 < goodput || got > goodput + 1)
+		if (got + slack < goodput || got > goodput + slack)
 			break;
 		heal--;
 	}

@@ -242,9 +242,10 @@ void sim_world_result(const struct sim_world *world, struct sim_result *result);
 const struct sim_client_totals *sim_world_totals(const struct sim_world *world, uint32_t client);
 /* 100 ms bins of [from, to) with over 1 % of originals late, by scheduled arrival. */
 uint64_t sim_world_late_bins(const struct sim_world *world, uint64_t from_ns, uint64_t to_ns);
-/* First second >= start_s from which every window's goodput is `goodput`, give or take one (a
+/* First second >= start_s from which every window's goodput is `goodput`, give or take `slack` (a
  * window's edge may cut a request off); -1: never. */
-int64_t sim_world_heal_s(const struct sim_world *world, uint64_t start_s, uint64_t goodput);
+int64_t sim_world_heal_s(
+	const struct sim_world *world, uint64_t start_s, uint64_t goodput, uint64_t slack);
 
 /* Verifies every invariant now: lock exclusivity, slots within capacity, conservation of requests
  * and tasks, queue lengths, pool ownership. NULL, or what is broken. */
