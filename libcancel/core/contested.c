@@ -100,12 +100,7 @@ static void add_waiter(struct contested *c, const struct cancel_ledger *ledger,
 	if (c->types[wait->resource] != CANCEL_LOCK)
 		return;
 	wait->mode = mode_of(e);
-	if (wait->mode == 0) {
-		site->wanted_modes = UINT8_MAX;
-		return;
-	}
-	site->wanted_modes |= (uint8_t)(1u << (wait->mode - 1));
-	if (wait->since_ns)
+	if (wait->mode && wait->since_ns)
 		site->first_since_ns[wait->mode - 1] =
 			fixed_min(site->first_since_ns[wait->mode - 1], wait->since_ns);
 }

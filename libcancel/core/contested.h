@@ -34,7 +34,6 @@ struct site {
 	uint32_t instance;
 	uint8_t resource;
 	uint8_t held_modes;    /* LOCK: held by anybody in the window */
-	uint8_t wanted_modes;  /* LOCK: waited for by anybody in the window */
 	uint32_t holder_count; /* who hold it now … */
 	uint32_t holder_task;  /* … one of them */
 	uint32_t blockers;     /* … those with blame: the k sharers of the gain */

@@ -114,10 +114,12 @@ static bool work_shrinks(struct detect *d, uint64_t now_ns)
 
 static bool is_late(struct detect *d, const struct window *w, const struct settings *s, bool stuck)
 {
-	uint64_t late = w->late + w->late_in_flight;
+	/* Long tasks that run on count only where little else gets done: then all is stuck. */
+	uint64_t stale = w->stale_in_flight > w->completed ? w->stale_in_flight : 0;
+	uint64_t open = w->late_in_flight + stale, late = w->late + open;
 
 	d->late_tasks = (uint32_t)fixed_min(late, UINT32_MAX);
-	d->late_share_ppm = fixed_ppm(late, w->completed + w->late_in_flight);
+	d->late_share_ppm = fixed_ppm(late, w->completed + open);
 	return stuck || (d->late_share_ppm >= s->late_share_ppm && d->late_tasks >= s->late_tasks);
 }
 

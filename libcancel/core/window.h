@@ -87,9 +87,10 @@ struct window {
 	uint64_t completed, late;
 	uint64_t active_ns;	/* of SLO-bearing tasks in open episodes */
 	uint64_t wait_ns;	/* over all resources */
-	uint64_t first_late_ns; /* when the earliest episode still open passed its SLO, 0 = none */
+	uint64_t first_late_ns; /* when the earliest of late_in_flight passed its SLO, 0 = none */
 	uint64_t slo_ns;	/* the smallest SLO of those who waited, 0 = nobody */
 	uint32_t in_flight, late_in_flight;
+	uint32_t stale_in_flight; /* late for over a second, and running all the same */
 	uint32_t wait_count;
 	bool overdue;  /* somebody waits for more than three times its SLO */
 	bool overflow; /* more waits than fit: nobody is blamed in this window */

@@ -101,6 +101,40 @@ static void one_slow_reader_is_not_the_cause_of_a_crowd(void **state)
 	scripted_free(s);
 }
 
+/* Every class has an SLO once it is learned, reports included. */
+static void three_reports_over_their_slo_are_no_overload(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t suspect = 0;
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	for (uint32_t i = 0; i < 3; i++)
+		scripted_task(s, SCRIPTED_SLO_NS);
+	scripted_healthy(s, 60);
+	for (uint32_t i = 0; i < 100; i++) {
+		scripted_healthy(s, 1);
+		suspect += s->verdict.overload != CANCEL_HEALTHY;
+	}
+	assert_int_equal(suspect, 0);
+	scripted_free(s);
+}
+
+static void all_stuck_without_a_known_reason_stays_an_overload(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	for (uint32_t i = 0; i < 20; i++)
+		scripted_task(s, SCRIPTED_SLO_NS);
+	for (uint32_t i = 0; i < 100; i++)
+		scripted_step(s);
+	assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
+	assert_int_equal(s->verdict.late_tasks, 20);
+	scripted_free(s);
+}
+
 /* Ten times the load for half a second; some of it late, all of it served. */
 static void a_healthy_burst_is_nothing(void **state)
 {
@@ -297,6 +331,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(overload_of_cpu_alone_is_regular_and_cancels_nobody),
 		cmocka_unit_test(one_slow_reader_is_not_the_cause_of_a_crowd),
+		cmocka_unit_test(three_reports_over_their_slo_are_no_overload),
+		cmocka_unit_test(all_stuck_without_a_known_reason_stays_an_overload),
 		cmocka_unit_test(a_healthy_burst_is_nothing),
 		cmocka_unit_test(a_task_in_a_blocked_phase_or_rerunning_is_never_chosen),
 		cmocka_unit_test(a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one),
