@@ -170,6 +170,18 @@ static int status_of_code(int extended, int system_error, const char *text)
 	}
 }
 
+/* SQLite reads errno when it reports, which may be some system calls later; the database file
+ * remembers its own. */
+static int errno_of(sqlite3 *db)
+{
+	int of_report = sqlite3_system_errno(db);
+	int of_file = 0;
+	if (no_space_left(of_report) ||
+		sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &of_file) != SQLITE_OK)
+		return of_report;
+	return no_space_left(of_file) ? of_file : of_report;
+}
+
 int failure_sqlite(struct failure *failure, sqlite3 *db, int rc)
 {
 	int extended = rc;
@@ -177,8 +189,9 @@ int failure_sqlite(struct failure *failure, sqlite3 *db, int rc)
 	const char *text = sqlite3_errstr(rc);
 	if (db && (sqlite3_errcode(db) & 0xff) == (rc & 0xff)) {
 		extended = sqlite3_extended_errcode(db);
-		system_error = sqlite3_system_errno(db);
 		text = sqlite3_errmsg(db);
+		if ((rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CANTOPEN)
+			system_error = errno_of(db);
 	}
 	int status = status_of_code(extended, system_error, text);
 	if (status == DB_EFULL)
