@@ -20,10 +20,10 @@ struct ticker {
 
 void ticker_begin(struct ticker *ticker, const char *title, bool quiet, uint64_t now_ns);
 /* The line of the second that ended at now_ns; at_s since the run's start. */
-void ticker_line(struct ticker *ticker, double at_s, uint64_t now_ns,
-	const struct live_view *live, const struct target_gauges *gauges);
-void ticker_cancel(const struct ticker *ticker, double at_s, const char *what,
-	const char *name, const char *why);
+void ticker_line(struct ticker *ticker, double at_s, uint64_t now_ns, const struct live_view *live,
+	const struct target_gauges *gauges);
+void ticker_cancel(const struct ticker *ticker, double at_s, const char *what, const char *name,
+	const char *why);
 /* A bar for work that has a known size; call with done = total to end it. */
 void ticker_bar(const char *what, uint64_t done, uint64_t total);
 

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Which folder of the library may know which: sys <- track <- control -> core, diag beside control;
+# core and admission know nobody. track may use core's histogram: both count latencies in its buckets.
+# usage: includes.sh SOURCE-DIR
+set -eu
+cd "$1/libcancel"
+status=0
+
+# may FOLDER PATTERN: its includes of libcancel/ must match the pattern.
+may() {
+	wrong=$(grep -nE '^#include [<"]libcancel/' "$1"/*.[ch] | grep -vE "[<\"]libcancel/($2)" || true)
+	[ -z "$wrong" ] && return 0
+	echo "$1 may not include:" >&2
+	echo "$wrong" >&2
+	status=1
+}
+
+may sys 'sys/'
+may track 'sys/|track/|core/histogram.h'
+may diag 'sys/|diag/'
+may control 'sys/|track/|control/|diag/|core/|admission/'
+may core 'core/'
+may admission 'admission/'
+
+# The pure folders use no header that brings a clock, a thread or a file.
+pure='string|stddef|stdint|stdbool|stdalign|limits'
+wrong=$(grep -nE '^#include <[a-z_/]+\.h>' core/*.[ch] admission/*.[ch] |
+	grep -vE "<($pure)\.h>|<cancel/|<libcancel/" || true)
+if [ -n "$wrong" ]; then
+	echo "core and admission may not include:" >&2
+	echo "$wrong" >&2
+	status=1
+fi
+wrong=$(grep -nE '^#include <cancel/(cancel|observe|off|admission_shared)\.h>' core/*.[ch] admission/*.[ch] || true)
+if [ -n "$wrong" ]; then
+	echo "core and admission know policy.h, error.h and admission.h only:" >&2
+	echo "$wrong" >&2
+	status=1
+fi
+# Clocks are read in one file.
+wrong=$(grep -nE 'clock_gettime|rdtsc|gettimeofday' */*.[ch] | grep -vE '^sys/clock\.|^[a-z/_.]+:[0-9]+:( \*|/\*)' || true)
+if [ -n "$wrong" ]; then
+	echo "clocks are read in sys/clock only:" >&2
+	echo "$wrong" >&2
+	status=1
+fi
+exit $status

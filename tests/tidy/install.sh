@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a host does after installing: builds against the library by pkg-config, shared and static, and
+# by CMake; with functions of its own that have names the library uses inside.
+# usage: install.sh CMAKE CC BUILD-DIR SOURCE-DIR
+set -eu
+cmake=$1 cc=$2 build=$3 source=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+$cmake --install "$build" --component library --prefix "$work/usr" >"$work/install.log"
+pc=$(find "$work/usr" -name libcancel.pc)
+libdir=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH="$(dirname "$pc")"
+pkg-config --exists --print-errors libcancel
+# shellcheck disable=SC2046
+$cc -std=c17 -Wall -Wextra -Werror $(pkg-config --cflags libcancel) "$source/host.c" -o "$work/shared" \
+	$(pkg-config --libs libcancel) "-Wl,-rpath,$libdir"
+"$work/shared"
+# shellcheck disable=SC2046
+$cc -std=c17 $(pkg-config --cflags libcancel) "$source/host.c" -o "$work/static" \
+	"$libdir/libcancel.a" $(pkg-config --static --libs-only-other libcancel) -lunwind -ldl
+"$work/static"
+mkdir "$work/cmake"
+cp "$source/host.c" "$work/cmake/"
+cat >"$work/cmake/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(host C)
+find_package(cancel 0.1 REQUIRED)
+add_executable(with_shared host.c)
+target_link_libraries(with_shared cancel::cancel)
+add_executable(with_static host.c)
+target_link_libraries(with_static cancel::static)
+END
+$cmake -S "$work/cmake" -B "$work/cmake/build" -DCMAKE_PREFIX_PATH="$work/usr" -DCMAKE_C_COMPILER="$cc" \
+	>"$work/configure.log"
+$cmake --build "$work/cmake/build" >"$work/build.log"
+"$work/cmake/build/with_shared"
+"$work/cmake/build/with_static"
