@@ -60,7 +60,11 @@ static const struct option table[] = {
 	THRESHOLD(release_wait_ms, 1, 3600000),
 	THRESHOLD(quarantine_ms, 0, 86400000),
 };
-#define OPTIONS (sizeof(table) / sizeof(table[0]))
+#define OPTIONS	   (sizeof(table) / sizeof(table[0]))
+#define THRESHOLDS 14
+_Static_assert(sizeof(struct cancel_pipeline_config) <=
+		       offsetof(struct cancel_pipeline_config, late_share_ppm) + THRESHOLDS * 4 + 4,
+	"policy.h has a new threshold: give it a line in the table");
 
 static uint32_t *number_of(struct options *o, const struct option *option)
 {
