@@ -203,7 +203,8 @@ struct sim_probe { /* a service during bin_ns */
 	uint64_t arrivals, rejected, started, answered;
 	uint64_t queuing_sum_ns, queuing_min_ns; /* of calls started; min UINT64_MAX: none */
 	uint64_t response_sum_ns;		 /* of calls answered */
-	uint64_t busy_ns;			 /* worker time */
+	uint64_t busy_ns;			 /* worker time, waiting for own calls included */
+	uint64_t work_ns;			 /* own work begun, what a CPU would see */
 };
 
 struct sim_service_result { /* counts from the warm-up on; probes all */

@@ -232,10 +232,11 @@ static void start_call(struct sim_services *s, struct service *service, uint32_t
 	call->on_worker = true;
 	server->busy++;
 	service_busy(s, service, 1);
-	double work_ns =
-		(double)sim_dist_draw(&service->options.work, &service->rng) * server->slow;
-	sim_events_add(&s->events, now_of(s) + (uint64_t)work_ns, SIM_RANK_COMPLETION, EVENT_WORKED,
-		index, call->generation);
+	uint64_t work_ns = (uint64_t)((double)sim_dist_draw(&service->options.work, &service->rng) *
+				      server->slow);
+	probe->work_ns += work_ns;
+	sim_events_add(&s->events, now_of(s) + work_ns, SIM_RANK_COMPLETION, EVENT_WORKED, index,
+		call->generation);
 }
 
 void server_start(struct sim_services *s, struct service *service, uint32_t at)
