@@ -220,12 +220,13 @@ static int part_mixed(struct lane *lane)
 		{ "m2_pct", NULL, 1 },
 		{ "m3_pct", NULL, 1 },
 		{ "m4_pct", NULL, 1 },
+		{ "ci95", "+-, widest", 1 },
 		{ "fairness", "lowest/highest", 2 },
 	};
 	struct sim_run *run = lane->run;
 	struct sim_table *table = sim_report_table(run->report, "mixed",
 		"A mixed load: success by kind of task, a quarter of the requests each",
-		SIM_TABLE_ALL, columns, 6);
+		SIM_TABLE_ALL, columns, 7);
 	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
 		enum policy policy = (enum policy)sim_item(run, "policy", i);
 		struct sim_stats success[4] = { 0 };
@@ -239,7 +240,7 @@ static int part_mixed(struct lane *lane)
 			for (uint32_t front = 0; front < 4; front++)
 				sim_stats_add(&success[front], success_pct(&result.fronts[front]));
 		}
-		double low = 100.0, high = 0.0;
+		double low = 100.0, high = 0.0, widest = 0.0;
 		sim_row(table);
 		sim_put_text(table, policy_names[policy]);
 		for (uint32_t front = 0; front < 4; front++) {
@@ -247,7 +248,10 @@ static int part_mixed(struct lane *lane)
 			sim_put_real(table, mean);
 			low = mean < low ? mean : low;
 			high = mean > high ? mean : high;
+			double width = sim_stats_ci95(&success[front]);
+			widest = width > widest ? width : widest;
 		}
+		sim_put_real(table, widest);
 		sim_put_real(table, high > 0.0 ? low / high : 0.0);
 	}
 	return 0;
@@ -261,6 +265,7 @@ static int part_reject(struct lane *lane)
 		{ "policy", NULL, 0 },
 		{ "reject_cost_us", NULL, 0 },
 		{ "m2_success_pct", NULL, 1 },
+		{ "ci95", "+-", 1 },
 		{ "rejected_by_m", "by M itself", 0 },
 		{ "refused_upstream", "by its callers", 0 },
 	};
@@ -268,20 +273,25 @@ static int part_reject(struct lane *lane)
 	struct sim_run *run = lane->run;
 	struct sim_table *table = sim_report_table(run->report, "reject",
 		"What a reject costs M, and callers that refuse before sending (M^2)",
-		SIM_TABLE_ALL, columns, 5);
+		SIM_TABLE_ALL, columns, 6);
 	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
 		for (size_t j = 0; j < sim_count(run, "reject_cost_us"); j++) {
-			struct sim_fan fan = fan_of(compared[i], run->seed);
-			struct sim_fan_result result;
 			int64_t cost_us = sim_item(run, "reject_cost_us", j);
-			fan.feed_qps[1] = lane->feed;
-			fan.reject_cost_ns = (uint64_t)cost_us * SIM_NS_PER_US;
-			if (once(lane, &fan, &result) < 0)
-				return -1;
+			struct sim_fan_result result = { 0 };
+			struct sim_stats success = { 0 };
+			for (uint32_t seed = 0; seed < run->seeds; seed++) {
+				struct sim_fan fan = fan_of(compared[i], run->seed + seed);
+				fan.feed_qps[1] = lane->feed;
+				fan.reject_cost_ns = (uint64_t)cost_us * SIM_NS_PER_US;
+				if (once(lane, &fan, &result) < 0)
+					return -1;
+				sim_stats_add(&success, success_pct(&result.fronts[1]));
+			}
 			sim_row(table);
 			sim_put_text(table, policy_names[compared[i]]);
 			sim_put_int(table, cost_us);
-			sim_put_real(table, success_pct(&result.fronts[1]));
+			sim_put_real(table, sim_stats_mean(&success));
+			sim_put_real(table, sim_stats_ci95(&success));
 			sim_put_int(table, (int64_t)result.m.rejected);
 			sim_put_int(table, (int64_t)result.m.refused_upstream);
 		}
@@ -298,7 +308,7 @@ static size_t runs_of(const struct sim_run *run, enum part part)
 	case START:
 		return STARTERS * sim_count(run, "start_feeds") * run->seeds;
 	case REJECT:
-		return 2 * sim_count(run, "reject_cost_us");
+		return 2 * sim_count(run, "reject_cost_us") * run->seeds;
 	default:
 		return policies;
 	}

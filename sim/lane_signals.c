@@ -221,9 +221,14 @@ static void put_rows(struct sim_run *run, struct sim_table *table, enum scenario
 			sim_put_text(table, name);
 			sim_put_bool(table, truth);
 			sim_put_text(table, signal_names[signal]);
-			for (size_t i = 0; i < sim_count(run, "window_ms"); i++)
-				sim_put_real(
-					table, sim_stats_mean(&by_window[i].pct[tier][signal]));
+			double widest = 0.0;
+			for (size_t i = 0; i < sim_count(run, "window_ms"); i++) {
+				const struct sim_stats *stats = &by_window[i].pct[tier][signal];
+				double width = sim_stats_ci95(stats);
+				sim_put_real(table, sim_stats_mean(stats));
+				widest = width > widest ? width : widest;
+			}
+			sim_put_real(table, widest);
 		}
 	}
 }
@@ -284,7 +289,7 @@ static void put_summary(struct sim_run *run, struct tally tallies[][SIGNALS])
 
 static struct sim_table *alarm_table(struct sim_run *run, size_t windows)
 {
-	struct sim_column columns[4 + WINDOWS_MAX] = {
+	struct sim_column columns[5 + WINDOWS_MAX] = {
 		{ "scenario", NULL, 0 },
 		{ "tier", NULL, 0 },
 		{ "overloaded", "truth", 0 },
@@ -296,9 +301,10 @@ static struct sim_table *alarm_table(struct sim_run *run, size_t windows)
 			(long long)sim_item(run, "window_ms", i));
 		columns[4 + i] = (struct sim_column){ names[i], "of windows", 1 };
 	}
+	columns[4 + windows] = (struct sim_column){ "ci95", "+-, widest", 1 };
 	return sim_report_table(run->report, "signals",
 		"Windows that alarm, by scenario, tier (A calls B calls C) and signal",
-		SIM_TABLE_ALL, columns, 4 + windows);
+		SIM_TABLE_ALL, columns, 5 + windows);
 }
 
 static int run_signals(struct sim_run *run)

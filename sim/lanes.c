@@ -19,6 +19,7 @@ extern const struct sim_lane sim_lane_convoy;
 extern const struct sim_lane sim_lane_wrong_progress;
 extern const struct sim_lane sim_lane_no_culprit;
 extern const struct sim_lane sim_lane_cancel_tree;
+extern const struct sim_lane sim_lane_lifecycle;
 extern const struct sim_lane sim_lane_signals;
 extern const struct sim_lane sim_lane_fan_out;
 extern const struct sim_lane sim_lane_gaming;
@@ -40,6 +41,7 @@ const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_wrong_progress,
 	&sim_lane_no_culprit,
 	&sim_lane_cancel_tree,
+	&sim_lane_lifecycle,
 	&sim_lane_signals,
 	&sim_lane_fan_out,
 	&sim_lane_gaming,
