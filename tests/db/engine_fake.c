@@ -10,6 +10,7 @@
 
 #define RESOURCES_MAX 16
 #define ENTRIES_MAX   1024
+#define REPORTS_MAX   8192
 
 enum state { FREE, RUNNING, DELIVERING, DELIVERED };
 
@@ -35,7 +36,8 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct task tasks[FAKE_TASKS_MAX];
 static enum cancel_resource_type types[RESOURCES_MAX];
 static uint32_t resource_count;
-static uint64_t generation, misuse, blocks, acknowledged, progress_done, progress_expected;
+static uint64_t generation, misuse, blocks, acknowledged;
+static uint32_t reported_ppm[REPORTS_MAX], reports;
 static enum cancel_rerun_answer answer = CANCEL_RERUN;
 static void (*block_hook)(void *arg);
 static void *block_arg;
@@ -124,13 +126,21 @@ uint64_t fake_acknowledged(void)
 	return read_locked(&acknowledged);
 }
 
-uint64_t fake_progress_max(uint64_t *expected)
+uint32_t fake_progress(uint32_t ppm[], uint32_t limit)
 {
 	pthread_mutex_lock(&mutex);
-	uint64_t done = progress_done;
-	*expected = progress_expected;
+	uint32_t count = reports;
+	for (uint32_t i = 0; i < count && i < limit && i < REPORTS_MAX; i++)
+		ppm[i] = reported_ppm[i];
 	pthread_mutex_unlock(&mutex);
-	return done;
+	return count;
+}
+
+void fake_progress_forget(void)
+{
+	pthread_mutex_lock(&mutex);
+	reports = 0;
+	pthread_mutex_unlock(&mutex);
 }
 
 uint32_t fake_live_tasks(void)
@@ -147,7 +157,7 @@ void fake_reset(void)
 {
 	pthread_mutex_lock(&mutex);
 	memset(tasks, 0, sizeof(tasks));
-	misuse = blocks = acknowledged = progress_done = progress_expected = 0;
+	misuse = blocks = acknowledged = reports = 0;
 	answer = CANCEL_RERUN;
 	block_hook = NULL;
 	pthread_mutex_unlock(&mutex);
@@ -366,11 +376,10 @@ void cancel_miss(struct cancel_resource r, struct cancel_task evictor)
 void cancel_progress(uint64_t done, uint64_t expected)
 {
 	pthread_mutex_lock(&mutex);
-	require(current != NULL && done <= expected);
-	if (done >= progress_done) {
-		progress_done = done;
-		progress_expected = expected;
-	}
+	require(current != NULL && done <= expected && expected);
+	if (reports < REPORTS_MAX)
+		reported_ppm[reports] = (uint32_t)(done * 1000000 / expected);
+	reports++;
 	pthread_mutex_unlock(&mutex);
 }
 

@@ -26,9 +26,11 @@ void fake_on_block(void (*hook)(void *arg), void *arg);
 
 uint64_t fake_misuse(void); /* 0 for a correct host */
 uint32_t fake_live_tasks(void);
-uint64_t fake_blocks(void);			/* calls of cancel_block */
-uint64_t fake_acknowledged(void);		/* requests seen by their task */
-uint64_t fake_progress_max(uint64_t *expected); /* largest done and its expected, since reset */
+uint64_t fake_blocks(void);	  /* calls of cancel_block */
+uint64_t fake_acknowledged(void); /* requests seen by their task */
+/* Every cancel_progress since fake_progress_forget, in parts per million; returns how many. */
+uint32_t fake_progress(uint32_t ppm[], uint32_t limit);
+void fake_progress_forget(void);
 void fake_reset(void);
 
 #endif
