@@ -307,7 +307,8 @@ CANCEL_API void cancel_allow(void);
  *	              has passed, or an operator cancelled it
  * Background tasks wait at most rerun_max_ms and then rerun. Calm: below half the contention
  * threshold for 1 s, doubling each time the same culprit returns. By the bound thread, or by any
- * thread when the task is unbound. A task that was never cancelled: CANCEL_RERUN. Cold.
+ * thread when the task is unbound. A task that was never cancelled, or is untracked: CANCEL_RERUN;
+ *one that has ended: CANCEL_DROP. Cold.
  */
 CANCEL_API enum cancel_rerun_answer cancel_rerun(
 	struct cancel_task task, struct cancel_ticket *ticket);

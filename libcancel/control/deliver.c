@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #include "libcancel/control/thread.h"
+#include "libcancel/diag/probes.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/event.h"
 #include "libcancel/track/run.h"
@@ -65,6 +66,7 @@ static void deliver(const struct delivery *d)
 	run_action(s, d);
 	store_release(&delivery.running_since_ns, 0);
 	count(CANCEL_COUNT_delivered);
+	PROBE2(delivered, d->task, d->reason);
 	event_post(CANCEL_EVENT_DELIVERED, d->task, now_ns, 0);
 	word_delivered(s);
 }

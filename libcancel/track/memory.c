@@ -11,7 +11,7 @@
  * of 65,536 tasks on the slot during one call).
  *
  * Ending a wait is hot and must not swap, so the length of a stall is kept in the victim's own
- * block and charged at its next miss or at its end.
+ * block and charged at its next miss, when it leaves its thread, or at its end.
  */
 #include "libcancel/track/entry.h"
 #include "libcancel/track/totals.h"

@@ -8,6 +8,7 @@
 #include "libcancel/track/event.h"
 #include "libcancel/track/run.h"
 #include "libcancel/track/totals.h"
+#include "libcancel/track/usage.h"
 #include "libcancel/track/word.h"
 
 #define HOST_FLAGS (CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD)
@@ -259,6 +260,7 @@ void cancel_unbind(struct cancel_task task, enum cancel_unbind how)
 	struct slot *s = own_current(task.id);
 	if (unlikely(!s))
 		return;
+	memory_flush(s);
 	if (how == CANCEL_IDLE) {
 		uint32_t layout = load_relaxed(&s->layout);
 		store_relaxed(&s->layout, layout + 1);
