@@ -24,6 +24,8 @@ static const struct sim_key keys[] = {
 	{ "culprit_retries", SIM_KEY_INTS, "0,1", 0, 1000, NULL,
 		"new tasks the culprit's client sends, one after each cancel" },
 	{ "culprit_backoff_ms", SIM_KEY_INT, "0", 0, 1000000, NULL, "before each" },
+	{ "quarantine_ms", SIM_KEY_INT, "0", 0, 1000000000, NULL,
+		"the host keeps a cancelled signature out for so long" },
 	{ "retries", SIM_KEY_INT, "1", 0, 100, NULL, "retries of a victim" },
 	{ "retry_on_reject", SIM_KEY_FLAG, "no", 0, 0, NULL, "victims retry a reject" },
 	{ "slo_ms", SIM_KEY_INT, "50", 1, 1000000, NULL, "a victim's objective" },
@@ -55,6 +57,7 @@ static const struct sim_column columns[] = {
 	{ "decided_ms", "from the lock", 1 },
 	{ "time_to_release_ms", "from the lock", 1 },
 	{ "holds", NULL, 0 },
+	{ "kept_out", NULL, 0 },
 	{ "release_sum_ms", NULL, 1 },
 	{ "survivable_ms", "closed form", 1 },
 	{ "closed_form_heals", "of the sum", 0 },
@@ -105,6 +108,7 @@ static void put_row(struct sim_table *table, const struct sum *sum)
 		sim_put_none(table);
 	sim_put_real(table, (double)o->release_ns / 1e6);
 	sim_put_int(table, o->holds);
+	sim_put_int(table, (int64_t)o->barred);
 	sim_put_real(table, (double)o->release_sum_ns / 1e6);
 	sim_put_real(table, (double)survivable_ns / 1e6);
 	sim_put_bool(table, o->release_sum_ns <= survivable_ns);
@@ -178,8 +182,10 @@ static int run_one(struct sim_run *run, const struct tables *tables, struct sum 
 	const char *why = "the budget or the gate is refused";
 	int status = -1;
 	struct sim_world *world = NULL;
-	if (sim_defend(run, bits, defender, &sum->storm) == 0)
+	if (sim_defend(run, bits, defender, &sum->storm) == 0) {
+		defender->pipeline.quarantine_ms = (uint32_t)sim_int(run, "quarantine_ms");
 		world = sim_storm_new(&sum->storm, &why);
+	}
 	if (world) {
 		sim_world_run(world);
 		sim_world_result(world, &result);

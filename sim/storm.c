@@ -173,6 +173,7 @@ void sim_storm_read(const struct sim_storm *storm, const struct sim_world *world
 		.failed = victims->failed,
 		.wasted_ns = victims->wasted_ns + culprit->wasted_ns,
 		.late_bins = r.late_bins,
+		.barred = culprit->barred,
 		.stopped = victims->stopped,
 		.zombies = victims->zombies,
 		.regular_windows = r.regular_windows,

@@ -40,6 +40,7 @@ struct sim_storm_outcome {
 	uint64_t release_sum_ns; /* of all holds of the culprit and its retries */
 	uint32_t holds;
 	uint64_t goodput, offered, failed;
+	uint64_t barred;		 /* the culprit's tasks that were kept out */
 	uint64_t cancels, wrong_cancels; /* wrong: the target was not the culprit's */
 	uint64_t decided_ns;		 /* from the taking of the lock; 0: no verdict */
 	uint64_t wasted_ns;

@@ -192,6 +192,7 @@ struct sim_world_window { /* one second of the measured clients */
 
 struct sim_client_totals {
 	uint64_t originals, attempts, rejected;
+	uint64_t barred; /* attempts turned away because the core quarantined their signature */
 	uint64_t succeeded, late, failed; /* requests; in flight at the end: the rest */
 	uint64_t timed_out;		  /* attempts */
 	uint64_t tasks, completed;	  /* on the server */

@@ -185,6 +185,18 @@ static void rejected(struct sim_world *w, uint32_t request)
 		settle(w, request, false);
 }
 
+/* The server cancelled it, or keeps its kind out: another task after a while, or the end. */
+static void cancelled(struct sim_world *w, uint32_t request)
+{
+	struct world_request *r = &w->requests[request];
+	if (r->cancels < w->clients[r->client].options.retries_on_cancel) {
+		r->cancels++;
+		again(w, request);
+	} else {
+		settle(w, request, false);
+	}
+}
+
 static void turn_away(struct sim_world *w, uint32_t request)
 {
 	struct world_client *c = &w->clients[w->requests[request].client];
@@ -225,8 +237,11 @@ void world_client_arrive(struct sim_world *w, uint32_t request)
 	c->totals.attempts++;
 	if (c->options.measured)
 		world_window(w)->offered++;
-	if (policy->admit && c->options.measured &&
-		!policy->admit(policy->state, w->clock.now_ns, &attempt)) {
+	if (world_control_bars(w, c->options.signature)) {
+		c->totals.barred++;
+		cancelled(w, request);
+	} else if (policy->admit && c->options.measured &&
+		   !policy->admit(policy->state, w->clock.now_ns, &attempt)) {
 		turn_away(w, request);
 	} else {
 		wait_for(w, world_task_new(w, request, c->options.script));
@@ -300,11 +315,8 @@ static void stopped(struct sim_world *w, const struct world_task *t, enum world_
 			t->decision == NONE ? 0 : w->decisions[t->decision].decision.blamed_mask;
 		world_request_hold(w, t->request);
 		world_at(w, w->clock.now_ns, SIM_RANK_WAKE, EVENT_RERUN, t->request, 0);
-	} else if (r->cancels < c->options.retries_on_cancel) {
-		r->cancels++;
-		again(w, t->request);
 	} else {
-		settle(w, t->request, false);
+		cancelled(w, t->request);
 	}
 }
 

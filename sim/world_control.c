@@ -222,6 +222,25 @@ static uint32_t record(struct sim_world *w, uint32_t node, const struct cancel_d
 	return (uint32_t)w->decision_count++;
 }
 
+static void keep_out(struct sim_world *w, const struct cancel_decision *decision)
+{
+	if (decision->quarantine_until_ns == 0)
+		return;
+	w->quarantine[w->quarantine_next++ % QUARANTINE_MAX] = (struct world_quarantine){
+		.signature = decision->target.signature,
+		.until_ns = decision->quarantine_until_ns,
+	};
+}
+
+bool world_control_bars(const struct sim_world *w, uint64_t signature)
+{
+	for (uint32_t i = 0; i < QUARANTINE_MAX; i++)
+		if (signature && w->quarantine[i].signature == signature &&
+			w->clock.now_ns < w->quarantine[i].until_ns)
+			return true;
+	return false;
+}
+
 static void act(struct sim_world *w, uint32_t node, const struct cancel_verdict *verdict)
 {
 	if (!verdict->decided && !verdict->cancel)
@@ -229,6 +248,7 @@ static void act(struct sim_world *w, uint32_t node, const struct cancel_verdict 
 	uint32_t index = record(w, node, &verdict->decision);
 	if (!verdict->cancel)
 		return;
+	keep_out(w, &verdict->decision);
 	world_at(w, w->clock.now_ns + w->options.deliver_ns, SIM_RANK_WAKE, EVENT_DELIVER, index,
 		verdict->decision.target.task);
 }

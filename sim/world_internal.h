@@ -14,7 +14,8 @@
 #include "sim/world.h"
 #include "sim/world_pool.h"
 
-#define NONE UINT32_MAX
+#define NONE	       UINT32_MAX
+#define QUARANTINE_MAX 16 /* signatures kept out at once; an older one is let in again */
 
 enum world_event {
 	EVENT_ORIGINAL,	 /* who = client: the next open-loop arrival */
@@ -138,6 +139,10 @@ struct world_node {
 	size_t task_capacity, entry_capacity;
 };
 
+struct world_quarantine { /* a signature the host keeps out */
+	uint64_t signature, until_ns;
+};
+
 struct world_bin {
 	uint32_t originals, late;
 };
@@ -176,6 +181,8 @@ struct sim_world {
 	size_t hold_count, hold_capacity;
 	uint64_t decisions_total;
 	uint64_t regular_windows, resource_windows, suspect_windows, untracked;
+	struct world_quarantine quarantine[QUARANTINE_MAX]; /* a ring */
+	uint32_t quarantine_next;
 	const char *broken;
 };
 
@@ -268,6 +275,8 @@ int world_control_start(struct sim_world *w);
 void world_control_step(struct sim_world *w, uint32_t node);
 void world_control_free(struct sim_world *w);
 void world_control_ended(struct sim_world *w, const struct world_task *t);
+/* Whether the core's word keeps tasks of this signature out now. */
+bool world_control_bars(const struct sim_world *w, uint64_t signature);
 void world_control_rerun(struct sim_world *w, uint32_t request);
 
 #endif

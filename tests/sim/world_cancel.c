@@ -182,6 +182,28 @@ static void each_retry_of_a_cancelled_client_is_a_new_task(void **state)
 	sim_world_free(w);
 }
 
+static void a_quarantined_signature_is_kept_out_until_it_expires(void **state)
+{
+	(void)state;
+	const struct cancel_pipeline_config quarantine = {
+		.struct_size = sizeof quarantine, .act = true, .quarantine_ms = 3000
+	};
+	struct sim_world_options options = watched(11);
+	struct sim_client_options culprit = culprit_options();
+	struct sim_result r;
+	options.pipeline = &quarantine;
+	culprit.retries_on_cancel = 4;
+	culprit.backoff_ns = 500 * MS; /* returns after 0.5, 1, 2 s more */
+	struct sim_world *w = table_world(&options, hold_10_s, 3);
+	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
+	run(w, &r);
+	assert_int_equal(sim_world_totals(w, CULPRIT)->barred, 2);
+	assert_int_equal(sim_world_totals(w, CULPRIT)->cancelled, 2);
+	assert_true(r.holds[1].taken_ns - r.decisions[0].decided_ns >= 3 * S);
+	assert_true(r.decisions[1].decision.returning);
+	sim_world_free(w);
+}
+
 static void nobody_is_cancelled_in_monitor_mode(void **state)
 {
 	(void)state;
@@ -333,6 +355,7 @@ int main(void)
 		cmocka_unit_test(a_task_that_ignores_the_first_cancel_is_asked_once_more),
 		cmocka_unit_test(a_rerun_waits_until_it_is_calm_and_then_stays),
 		cmocka_unit_test(each_retry_of_a_cancelled_client_is_a_new_task),
+		cmocka_unit_test(a_quarantined_signature_is_kept_out_until_it_expires),
 		cmocka_unit_test(nobody_is_cancelled_in_monitor_mode),
 		cmocka_unit_test(a_child_hears_of_its_parents_end_or_its_lease_runs_out),
 		cmocka_unit_test(a_policy_rejects_and_a_reject_costs_what_it_costs),
