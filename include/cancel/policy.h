@@ -203,7 +203,8 @@ struct cancel_pipeline_config {
 	uint32_t late_share_ppm;   /* [10000] suspect at this late share … */
 	uint32_t late_tasks;	   /* [3] … and at least so many late tasks */
 	uint32_t contention_ppm;   /* [200000] a resource counts from here … */
-	uint32_t contention_ratio; /* [2] … and this many times its healthy median */
+	uint32_t contention_ratio; /* [2] … and this many times its healthy median, or so far
+				      towards 1 as that ratio leaves */
 	uint32_t blame_ppm;	/* [20000] least share of a resource's delay, over three windows */
 	uint32_t held_back_ppm; /* [500000] a resource leaves the score when tasks that may not be
 				   cancelled have this share of its delay */

@@ -41,19 +41,28 @@ static void task_name(char *to, size_t room, uint64_t key, uint64_t sequence, ui
 			class_name(class_index));
 }
 
+/* The resource that mattered most: the largest part of the score. */
+static uint32_t main_resource(const struct cancel_decision *d)
+{
+	struct cancel_explanation x;
+	cancel_explain(d, &x);
+	if (x.part_count)
+		return x.parts[0].resource;
+	return d->top_resource < CANCEL_RESOURCES_MAX ? d->top_resource : 0;
+}
+
 void text_of_decision(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX])
 {
 	char task[80], resource[CANCEL_NAME_MAX], runner_up[48] = "";
-	uint32_t top = d->top_resource < CANCEL_RESOURCES_MAX ? d->top_resource : 0;
+	uint32_t r = main_resource(d);
 	task_name(task, sizeof(task), d->target.key, d->target.sequence, d->target.class_index);
-	cancel_resource_name((int)top, resource);
+	cancel_resource_name((int)r, resource);
 	if (d->runner_up.task)
 		snprintf(runner_up, sizeof(runner_up), "; runner-up %.2f",
-			whole(d->runner_up.gain_micro[top]));
+			whole(d->runner_up.gain_micro[r]));
 	snprintf(text, CANCEL_TEXT_MAX, "%s %s: %u %% of execution time lost to %s; gain %.2f%s%s",
-		task, what_happened(d), percent(d->contention_ppm[top]), resource,
-		whole(d->target.gain_micro[top]), runner_up,
-		d->returning ? "; it has returned" : "");
+		task, what_happened(d), percent(d->contention_ppm[r]), resource,
+		whole(d->target.gain_micro[r]), runner_up, d->returning ? "; it has returned" : "");
 }
 
 void text_of_held(const struct cancel_verdict *v, char text[CANCEL_TEXT_MAX])

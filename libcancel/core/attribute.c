@@ -88,7 +88,7 @@ static uint8_t blocked_by(const struct flow *f, const struct site *site, const s
 	}
 	/* Held by nobody in its way: the queue is strictly first come, and everyone ahead bars it.
 	 */
-	return site->held_modes & mask ? mask : (uint8_t)(mask | all);
+	return (site->held_modes & mask) ? mask : (uint8_t)(mask | all);
 }
 
 static void join_front(const struct flow *f, uint32_t index)

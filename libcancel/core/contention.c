@@ -21,6 +21,20 @@ static uint64_t healthy_median_ppm(const struct contention *c, uint32_t r)
 	return fixed_median(values, c->second_count);
 }
 
+/* From where r counts: a multiple of what is usual, but, as a share cannot pass 1, of what is left
+ * above it no more than the same ratio leaves: a queue that costs 60 % of the time on a good day
+ * counts from 80 %. */
+static uint32_t threshold_ppm(
+	const struct contention *c, uint32_t r, const struct settings *settings)
+{
+	uint64_t median_ppm = healthy_median_ppm(c, r), ratio = settings->contention_ratio;
+	uint64_t multiple_ppm = fixed_scale(median_ppm, ratio, 1);
+	uint64_t rest_ppm = (CANCEL_PPM - median_ppm) * (ratio - 1) / ratio;
+
+	return (uint32_t)fixed_max(
+		settings->contention_ppm, fixed_min(multiple_ppm, median_ppm + rest_ppm));
+}
+
 void contention_measure(struct contention *c, const struct attribution *a, const struct window *w,
 	const struct settings *settings)
 {
@@ -30,9 +44,7 @@ void contention_measure(struct contention *c, const struct attribution *a, const
 		c->threshold_ppm[r] = settings->contention_ppm;
 		/* The median is only asked for where it can matter. */
 		if (c->ppm[r] >= settings->contention_ppm / 2)
-			c->threshold_ppm[r] = (uint32_t)fixed_max(settings->contention_ppm,
-				fixed_min(healthy_median_ppm(c, r) * settings->contention_ratio,
-					UINT32_MAX));
+			c->threshold_ppm[r] = threshold_ppm(c, r, settings);
 		if (c->ppm[r] >= c->threshold_ppm[r] / 2)
 			c->hot_ns[r] = w->now_ns;
 	}

@@ -146,49 +146,65 @@ static uint64_t most_use_ns(const struct contested *c, const struct cancel_ledge
 	return UINT64_MAX;
 }
 
-static void add_holding(struct contested *c, struct history *h, const struct cancel_ledger *ledger,
-	const struct window *w, uint32_t task_index, uint32_t position)
+/* How long the entry was used in the window, and how long it is held. A hold that began after the
+ * last coarse stamp has no time yet, but it began somewhere. */
+static void measure(const struct contested *c, const struct cancel_ledger *ledger,
+	const struct window *w, const struct past_entry *known, struct holding *holding)
 {
-	const struct cancel_ledger_task *t = &ledger->tasks[task_index];
+	const struct cancel_ledger_entry *e = &ledger->entries[holding->entry];
+	enum cancel_resource_type type = c->types[e->resource];
+	uint64_t held_ns = fixed_min(fixed_minus(w->now_ns, e->held_since_ns), w->length_ns);
+	uint64_t overlap_ns = known->use_delta_ns;
+
+	if (type != CANCEL_MEMORY && overlap_ns == 0)
+		overlap_ns = type == CANCEL_QUEUE ? fixed_scale(held_ns, e->held, 1) : held_ns;
+	overlap_ns = fixed_min(overlap_ns, most_use_ns(c, ledger, e, w));
+	holding->overlap_ns = overlap_ns;
+	holding->held_ns = e->held ? held_ns : fixed_min(overlap_ns, w->length_ns);
+	holding->since_ns = e->held ? e->held_since_ns : 0;
+}
+
+static void enlist(struct contested *c, struct past_task *past, struct holding *holding)
+{
+	struct site *site = &c->sites[holding->site];
+
+	holding->next_of_site = site->first_holding;
+	holding->next_of_task = past->first_holding;
+	site->use_ns += holding->overlap_ns;
+	site->held_modes |= holding->modes;
+	if (holding->since_ns) {
+		site->holder_count++;
+		site->holder_task = holding->task;
+	}
+	c->holdings[c->holding_count] = *holding;
+	site->first_holding = past->first_holding = c->holding_count++;
+}
+
+static void add_holding(struct contested *c, struct history *h, const struct cancel_ledger *ledger,
+	const struct window *w, uint32_t task, uint32_t position)
+{
+	const struct cancel_ledger_task *t = &ledger->tasks[task];
 	const struct cancel_ledger_entry *e = &ledger->entries[t->first_entry + position];
 	const struct past_entry *known = &past_entries(h, t->slot)[position];
-	struct past_task *past = &h->tasks[t->slot];
-	enum cancel_resource_type type = c->types[e->resource];
-	/* Never seen held at the instant of a ledger: the mode is unknown, any may be barred. */
-	uint8_t modes = known->modes ? known->modes : UINT8_MAX;
-	uint64_t overlap_ns = known->use_delta_ns, held_ns;
-	uint32_t bucket, site = find(c, e->resource, instance_of(c, e), &bucket);
+	uint32_t bucket;
+	struct holding holding = {
+		.task = task,
+		.entry = t->first_entry + position,
+		.site = find(c, e->resource, instance_of(c, e), &bucket),
+		/* Never seen held at the instant of a ledger: the mode is unknown, any may be
+		   barred. */
+		.modes = known->modes ? known->modes : UINT8_MAX,
+		.position = (uint8_t)position,
+	};
 
-	if (site == NONE)
+	if (holding.site == NONE)
 		return;
 	if (c->holding_count == c->holding_limit) {
 		c->overflow = true;
 		return;
 	}
-	/* A hold that began after the last coarse stamp has no time yet, but it began somewhere. */
-	held_ns = fixed_min(fixed_minus(w->now_ns, e->held_since_ns), w->length_ns);
-	if (type != CANCEL_MEMORY && overlap_ns == 0)
-		overlap_ns = type == CANCEL_QUEUE ? held_ns * e->held : held_ns;
-	overlap_ns = fixed_min(overlap_ns, most_use_ns(c, ledger, e, w));
-	c->holdings[c->holding_count] = (struct holding){
-		.overlap_ns = overlap_ns,
-		.held_ns = e->held ? held_ns : fixed_min(overlap_ns, w->length_ns),
-		.since_ns = e->held ? e->held_since_ns : 0,
-		.task = task_index,
-		.entry = t->first_entry + position,
-		.site = site,
-		.next_of_site = c->sites[site].first_holding,
-		.next_of_task = past->first_holding,
-		.modes = modes,
-		.position = (uint8_t)position,
-	};
-	c->sites[site].use_ns += overlap_ns;
-	c->sites[site].held_modes |= modes;
-	if (e->held) {
-		c->sites[site].holder_count++;
-		c->sites[site].holder_task = task_index;
-	}
-	c->sites[site].first_holding = past->first_holding = c->holding_count++;
+	measure(c, ledger, w, known, &holding);
+	enlist(c, &h->tasks[t->slot], &holding);
 }
 
 static void add_holdings(struct contested *c, struct history *h, const struct cancel_ledger *ledger,

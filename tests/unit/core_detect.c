@@ -258,6 +258,24 @@ static void the_reference_is_the_healthy_median_and_frozen_while_suspect(void **
 	assert_int_equal(contention_counting(&c, &b.w), 1);
 }
 
+/* A share cannot double from 60 %. */
+static void a_resource_that_costs_most_of_the_time_can_still_count(void **state)
+{
+	static struct contention c;
+	struct bench b;
+
+	(void)state;
+	begin(&b);
+	memset(&c, 0, sizeof(c));
+	for (uint32_t i = 0; i < 20 * 10; i++)
+		show_contention(&c, &b, 60 * MS, false);
+	show_contention(&c, &b, 79 * MS, true);
+	assert_int_equal(c.threshold_ppm[0], 800000);
+	assert_int_equal(contention_counting(&c, &b.w), 0);
+	show_contention(&c, &b, 80 * MS, true);
+	assert_int_equal(contention_counting(&c, &b.w), 1);
+}
+
 static void idle_seconds_do_not_lower_the_reference(void **state)
 {
 	static struct contention c;
@@ -337,6 +355,7 @@ int main(void)
 		cmocka_unit_test(one_that_was_late_all_along_is_not_the_onset),
 		cmocka_unit_test(ledgers_faster_than_the_window_do_not_exhaust_the_samples),
 		cmocka_unit_test(the_reference_is_the_healthy_median_and_frozen_while_suspect),
+		cmocka_unit_test(a_resource_that_costs_most_of_the_time_can_still_count),
 		cmocka_unit_test(idle_seconds_do_not_lower_the_reference),
 		cmocka_unit_test(calm_needs_a_second_below_half_the_threshold),
 		cmocka_unit_test(completions_refill_the_bucket_where_they_are_many),
