@@ -58,9 +58,8 @@ void report_table(FILE *file, const struct summary *summary)
 	const struct bench_options *options = summary->options;
 	fprintf(file, "%s: %s\n", summary->case_name, summary->what);
 	fprintf(file,
-		"rate %.0f/s (rho %.2f of %.0f/s), %s arrivals, SLO %.1f ms, pool %u MiB, %s, %u "
-		"s, "
-		"seed %" PRIu64 ", %u repetition%s\n\n",
+		"rate %.0f/s (rho %.2f of %.0f/s), %s arrivals, SLO %.1f ms, pool %u MiB, %s, "
+		"%u s, seed %" PRIu64 ", %u repetition%s\n\n",
 		summary->rate_qps, summary->rho, summary->saturation_qps,
 		options->poisson ? "Poisson" : "fixed", summary->slo_ms, options->pool_mb,
 		summary->io, summary->seconds, options->seed, options->reps,
@@ -74,9 +73,8 @@ void report_table(FILE *file, const struct summary *summary)
 		print_row(file, summary, &summary->rows[i]);
 	fprintf(file,
 		"\ngoodput and throughput: over the time the culprit runs under `none`, against "
-		"the "
-		"reference; p99: the whole run;\nlate s: seconds in which over 1 %% were late, a "
-		"culprit; done: culprits that completed; times from the first missed SLO, "
+		"the reference;\np99: the whole run; late s: seconds in which over 1 %% were late, "
+		"a culprit;\ndone: culprits that completed; times from the first missed SLO, "
 		"medians\n");
 }
 
@@ -152,25 +150,15 @@ static json_t *json_range(const struct range *range)
 
 static json_t *json_row(const struct summary_row *row)
 {
-	json_t *object = json_object(), *ranges = json_object();
+	json_t *object = json_object();
 	json_object_set_new(object, "policy", json_string(row->policy));
 	json_object_set_new(object, "setting", json_string(row->setting));
 	json_object_set_new(object, "load_pct", json_integer(row->load_pct));
 	json_object_set_new(object, "rate_qps", json_number(row->rate_qps));
 	json_object_set_new(object, "slo_ms", json_number(row->slo_ms));
 	json_object_set_new(object, "share_pct", json_number(row->share_pct));
-	for (int f = 0; f < FIGURE_COUNT; f++) {
-		const struct figure_info *info = &summary_figures[f];
-		const struct range *range = &row->figures[f];
-		if (info->kind == FIGURE_TIME) {
-			json_object_set_new(object, info->name, json_range(range));
-			continue;
-		}
-		json_object_set_new(
-			object, info->name, json_number(summary_value(row, (enum figure)f)));
-		json_object_set_new(ranges, info->name, json_range(range));
-	}
-	json_object_set_new(object, "ranges", ranges);
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		json_object_set_new(object, summary_figures[f].name, json_range(&row->figures[f]));
 	return object;
 }
 

@@ -188,9 +188,9 @@ static json_t *row_of(json_t *root, const char *policy)
 
 static double value_of(json_t *row, const char *name)
 {
-	json_t *value = json_object_get(row, name);
+	json_t *value = json_object_get(json_object_get(row, name), "median");
 	if (!json_is_number(value))
-		fail_msg("%s is no number", name);
+		fail_msg("%s has no median", name);
 	return json_number_value(value);
 }
 

@@ -66,11 +66,12 @@ static void json_carries_every_figure_under_its_name(void **state)
 		assert_non_null(json_object_get(root, heads[i]));
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		assert_non_null(json_object_get(row, names[i]));
-	assert_float_equal(json_number_value(json_object_get(row, "goodput_ratio")), 0.925, 1e-4);
+	json_t *goodput = json_object_get(row, "goodput_ratio");
+	assert_true(json_is_number(json_object_get(goodput, "median")));
 	json_decref(root);
 }
 
-static void json_times_are_ranges_with_an_interval_from_six_on(void **state)
+static void json_figures_are_ranges_with_an_interval_from_six_on(void **state)
 {
 	(void)state;
 	json_t *root = written_json(), *row = json_array_get(json_object_get(root, "summary"), 0);
@@ -134,7 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_carries_every_figure_under_its_name),
-		cmocka_unit_test(json_times_are_ranges_with_an_interval_from_six_on),
+		cmocka_unit_test(json_figures_are_ranges_with_an_interval_from_six_on),
 		cmocka_unit_test(csv_has_as_many_cells_in_each_row),
 		cmocka_unit_test(a_file_appears_only_when_it_is_complete),
 		cmocka_unit_test(an_unwritable_path_is_refused_before_the_work),
