@@ -114,6 +114,8 @@ static int measure_pairs(bool precise, double *pair_ns)
 		getResourceAt(table, instance, CANCEL_SHARED);
 	freeResourceAt(table, 3, CANCEL_SHARED);
 	*pair_ns = measure(run_pairs);
+	for (uint32_t instance = 0; instance < 3; instance++)
+		freeResourceAt(table, instance, CANCEL_SHARED);
 	freeCancel(task);
 	return stopCancel();
 }

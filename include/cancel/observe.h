@@ -11,6 +11,8 @@
 
 #include <cancel/cancel.h>
 
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,6 +37,7 @@ extern "C" {
 	X(wrong_thread, "free, bind or unbind of a task bound to another thread")                  \
 	X(thread_ended, "threads that ended with a current task: it was unbound")                  \
 	X(bad_class, "tasks with a class index out of range: class 0")                             \
+	X(bad_options, "options without struct_size: defaults")                                    \
 	X(bad_resource, "calls with an id that is no resource")                                    \
 	X(wrong_type, "evict or miss on a resource that is no MEMORY")                             \
 	X(wrong_mode, "lock modes the resource does not have")                                     \
@@ -215,14 +218,12 @@ static inline int cancel_read_task(struct cancel_task task, struct cancel_task_i
 
 static inline void cancel_read_status(struct cancel_status *status)
 {
-	struct cancel_status none = { 0 };
-	*status = none;
+	memset(status, 0, sizeof(*status));
 }
 
 static inline void cancel_read_counters(struct cancel_counters *counters)
 {
-	struct cancel_counters none = { 0 };
-	*counters = none;
+	memset(counters, 0, sizeof(*counters));
 }
 
 static inline const char *cancel_counter_name(enum cancel_counter counter)

@@ -233,10 +233,18 @@ static bool sleep_until(uint64_t due_ns)
 	return go_on;
 }
 
+/* The next of a rhythm, but never so soon that it would only make up for a late one. */
+static uint64_t next_due(uint64_t due_ns, uint64_t every_ns)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t next_ns = due_ns + every_ns, soonest_ns = now_ns + every_ns / 2;
+	return next_ns > soonest_ns ? next_ns : soonest_ns;
+}
+
 static void *controller_main(void *ignored)
 {
-	uint64_t tick_ns = clock_monotonic_ns(), window_ns = c.options.window_ms * NS_PER_MS;
-	uint64_t turn_ns = tick_ns + window_ns;
+	uint64_t window_ns = (uint64_t)c.options.window_ms * NS_PER_MS;
+	uint64_t tick_ns = clock_monotonic_ns(), turn_ns = tick_ns + window_ns;
 	(void)ignored;
 	own_thread = true;
 	do {
@@ -244,16 +252,13 @@ static void *controller_main(void *ignored)
 		publish(now_ns);
 		watch_action(now_ns);
 		if (tick_ns >= turn_ns && run_is_on()) {
+			if (clock_monotonic_ns() > turn_ns + window_ns)
+				count(CANCEL_COUNT_late_turns);
 			turn();
-			turn_ns += window_ns;
+			turn_ns = next_due(turn_ns, window_ns);
 		}
 		each_second(now_ns);
-		tick_ns += TICK_NS;
-		if (clock_monotonic_ns() > tick_ns + window_ns) { /* far behind: do not race */
-			count(CANCEL_COUNT_late_turns);
-			tick_ns = clock_monotonic_ns();
-			turn_ns = tick_ns;
-		}
+		tick_ns = next_due(tick_ns, TICK_NS);
 	} while (sleep_until(tick_ns));
 	clock_publish_precise();
 	return NULL;

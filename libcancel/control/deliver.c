@@ -19,6 +19,7 @@
 #include "libcancel/track/word.h"
 
 #define QUEUE_MAX 64
+#define STALE_NS  1000000000u
 
 static struct {
 	pthread_mutex_t lock; /* of queue, head, length, stopping */
@@ -47,11 +48,20 @@ static void run_action(struct slot *s, const struct delivery *d)
 	}
 }
 
+/* A decision that waited behind a slow action was made for another world; an operator's was not. */
+static bool is_stale(const struct delivery *d, uint64_t now_ns)
+{
+	return d->reason != CANCEL_REASON_MANUAL && now_ns > d->pushed_ns &&
+	       now_ns - d->pushed_ns > STALE_NS;
+}
+
 static void deliver(const struct delivery *d)
 {
 	struct slot *s = slot_at(id_index(d->task));
-	enum word_delivery how = s && run_is_on() ? word_deliver(s, d->task) : WORD_GONE;
+	enum word_delivery how = WORD_GONE;
 	uint64_t now_ns = clock_precise_ns();
+	if (s && run_is_on() && !is_stale(d, now_ns))
+		how = word_deliver(s, d->task);
 	if (how != WORD_DELIVER) {
 		count(CANCEL_COUNT_ignored);
 		event_post(CANCEL_EVENT_IGNORED, d->task, now_ns, 0);
@@ -122,6 +132,7 @@ bool deliver_push(const struct delivery *d)
 	if (room) {
 		uint32_t tail = (delivery.head + delivery.length) % QUEUE_MAX;
 		delivery.queue[tail] = *d;
+		delivery.queue[tail].pushed_ns = clock_precise_ns();
 		delivery.length++;
 		pthread_cond_signal(&delivery.changed);
 	}

@@ -10,6 +10,7 @@
 struct delivery {
 	uint64_t task, serial, blamed_mask;
 	enum cancel_reason reason;
+	uint64_t pushed_ns; /* deliver_push sets it */
 };
 
 int deliver_start(void); /* 0 or CANCEL_ETHREAD */

@@ -132,6 +132,19 @@ static void forget_last_run(void)
 		resources_forget();
 }
 
+/* A path the host gave must work; one from the environment is an operator's, and the host starts
+ * without it. */
+static int open_journal(const struct cancel_config *config)
+{
+	if (!options.journal[0] || !journal_open(options.journal))
+		return 0;
+	log_line("the journal %s cannot be opened", options.journal);
+	bool hosts = config && config->journal_path &&
+		     strcmp(config->journal_path, options.journal) == 0;
+	options.journal[0] = '\0';
+	return hosts ? CANCEL_EINVAL : 0;
+}
+
 static int start(const struct cancel_config *config)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -144,10 +157,9 @@ static int start(const struct cancel_config *config)
 	error = slots_reserve(options.max_tasks);
 	if (error)
 		return error;
-	if (options.journal[0] && journal_open(options.journal)) {
-		log_line("the journal %s cannot be opened", options.journal);
-		return CANCEL_EINVAL;
-	}
+	error = open_journal(config);
+	if (error)
+		return error;
 	publish_options(&options);
 	store_release(&task_capture_stack, stack_capture);
 	rerun_limit_ms(options.rerun_max_ms);

@@ -88,6 +88,8 @@ struct cancel_resource cancel_create_resource(const char *name, enum cancel_reso
 		count_untracked();
 		return r;
 	}
+	if (options && !options->struct_size)
+		count(CANCEL_COUNT_bad_options);
 	if (options) {
 		size_t known = options->struct_size;
 		memcpy(&o, options, known < sizeof(o) ? known : sizeof(o));

@@ -131,6 +131,8 @@ static void fill(struct slot *s, const struct cancel_task_options *o, uint64_t n
 static void copy_options(struct cancel_task_options *to, const struct cancel_task_options *from)
 {
 	size_t known = from->struct_size < sizeof(*to) ? from->struct_size : sizeof(*to);
+	if (!known)
+		count(CANCEL_COUNT_bad_options);
 	*to = (struct cancel_task_options){ 0 };
 	__builtin_memcpy(to, from, known);
 }

@@ -5,6 +5,10 @@
 # usage: install.sh CMAKE CC BUILD-DIR SOURCE-DIR
 set -eu
 cmake=$1 cc=$2 build=$3 source=$4
+case $cc in
+*clang*) cxx=clang++ ;;
+*) cxx=g++ ;;
+esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 $cmake --install "$build" --component library --prefix "$work/usr" >"$work/install.log"
@@ -12,6 +16,15 @@ pc=$(find "$work/usr" -name libcancel.pc)
 libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="$(dirname "$pc")"
 pkg-config --exists --print-errors libcancel
+# The headers by themselves, as C and as C++, with the calls and without.
+includes=$(pkg-config --cflags libcancel)
+for header in $(cd "$work/usr/include" && ls cancel/*.h | grep -v off.h); do
+	for off in '' -DCANCEL_OFF; do
+		echo "#include <$header>" >"$work/one.c"
+		$cc -std=c17 -Wall -Wextra -Wpedantic -Werror $off $includes -fsyntax-only "$work/one.c"
+		$cxx -x c++ -std=c++17 -Wall -Wextra -Werror $off $includes -fsyntax-only "$work/one.c"
+	done
+done
 # shellcheck disable=SC2046
 $cc -std=c17 -Wall -Wextra -Werror $(pkg-config --cflags libcancel) "$source/host.c" -o "$work/shared" \
 	$(pkg-config --libs libcancel) "-Wl,-rpath,$libdir"

@@ -266,6 +266,18 @@ static void a_class_that_does_not_exist_is_class_0(void **state)
 	freeCancel(task);
 }
 
+static void options_without_their_size_are_defaults(void **state)
+{
+	struct cancel_task_options o = { .key = 5 };
+	struct cancel_resource_options r = { .capacity = 7 };
+	(void)state;
+	assert_int_not_equal(createResource("pool", CANCEL_MEMORY, &r).id, 0);
+	struct cancel_task task = createCancel(&o);
+	assert_int_equal(look_at_current().task.key, 0);
+	assert_int_equal(counters_now().bad_options, 2);
+	freeCancel(task);
+}
+
 static void deeper_nesting_than_counted_is_counted(void **state)
 {
 	struct cancel_resource_options eight_modes = {
@@ -362,6 +374,7 @@ int main(void)
 		EACH(allow_without_block_is_counted),
 		EACH(give_up_without_a_wait_is_counted),
 		EACH(a_class_that_does_not_exist_is_class_0),
+		EACH(options_without_their_size_are_defaults),
 		EACH(deeper_nesting_than_counted_is_counted),
 		EACH(an_action_that_calls_back_gets_nowhere),
 		cmocka_unit_test(each_kind_of_misuse_is_said_once),

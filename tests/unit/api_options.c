@@ -112,6 +112,7 @@ static void a_typing_mistake_is_said_and_ignored(void **state)
 		{ "CANCEL_NO_PRECISE", "2" },
 		{ "CANCEL_CONTENTION_PPM", "1000001" },
 	};
+	setenv("CANCEL_JOURNAL", "/nonexistent/journal", 1);
 	size_t n = sizeof(mistakes) / sizeof(mistakes[0]);
 	(void)state;
 	for (size_t i = 0; i < n; i++)
@@ -121,6 +122,9 @@ static void a_typing_mistake_is_said_and_ignored(void **state)
 		assert_non_null(strstr(said, mistakes[i][0]));
 		unsetenv(mistakes[i][0]);
 	}
+	unsetenv("CANCEL_JOURNAL");
+	assert_non_null(strstr(said, "/nonexistent/journal"));
+	assert_option("journal", "");
 	assert_int_equal(counters_now().options_rejected, n);
 	assert_option("mode", "monitor");
 	assert_option("window_ms", "50");

@@ -233,6 +233,25 @@ static void a_task_without_an_action_sees_the_request(void **state)
 	freeCancel(task);
 }
 
+/* The first action holds the queue for longer than a decision keeps. */
+static void a_decision_that_waited_too_long_is_dropped(void **state)
+{
+	struct cancel_task first = cancellable(hold_action);
+	struct timespec longer = { .tv_sec = 1, .tv_nsec = 50000000 };
+	(void)state;
+	unbindCancel(first, CANCEL_QUEUED);
+	struct cancel_task second = cancellable(note_action);
+	deliver(first, CANCEL_REASON_CULPRIT);
+	sem_wait(&action_entered);
+	deliver(second, CANCEL_REASON_CULPRIT);
+	nanosleep(&longer, NULL);
+	sem_post(&action_may_end);
+	WAIT_UNTIL(counters_now().ignored);
+	assert_false(cancelRequested());
+	freeCancel(second);
+	freeCancel(first);
+}
+
 static void an_operator_is_told_what_cannot_be(void **state)
 {
 	struct cancel_task none = { .id = 777777 };
@@ -264,6 +283,7 @@ int main(void)
 		EACH(an_escalation_runs_the_action_again),
 		EACH(a_new_action_replaces_the_old_one),
 		EACH(a_task_without_an_action_sees_the_request),
+		EACH(a_decision_that_waited_too_long_is_dropped),
 		EACH(an_operator_is_told_what_cannot_be),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
