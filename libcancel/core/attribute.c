@@ -86,8 +86,7 @@ static uint8_t blocked_by(const struct flow *f, const struct site *site, const s
 		if (own >> a & 1)
 			mask |= site->bars[a];
 	}
-	/* Held by nobody in its way: the queue is strictly first come, and everyone ahead bars it.
-	 */
+	/* Held by nobody in its way: first come, first served, and everyone ahead bars it. */
 	return (site->held_modes & mask) ? mask : (uint8_t)(mask | all);
 }
 

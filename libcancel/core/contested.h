@@ -25,8 +25,7 @@ struct site {
 	uint64_t start_ns; /* the earliest instant in the window at which somebody waited */
 	uint64_t use_ns;   /* all use of it in the window */
 	uint64_t delay_ns; /* of SLO-bearing tasks still in the ledger */
-	uint64_t first_since_ns[CANCEL_LOCK_MODES_MAX]; /* LOCK: the first waiter by mode, or never
-							 */
+	uint64_t first_since_ns[CANCEL_LOCK_MODES_MAX]; /* LOCK: first waiter by mode */
 	uint8_t bars[CANCEL_LOCK_MODES_MAX]; /* modes (bits) whose holders keep that waiter, and
 						 hence all behind it, waiting */
 	uint32_t first_holding, first_front;

@@ -136,22 +136,35 @@ uint64_t stake_estimate(const struct scene *s, struct cancel_estimate_input *inp
 	return s->settings->estimator->gain_micro(input);
 }
 
-/* Used long enough, or for long enough to come, that cancelling it is worth it and in time. */
-bool stake_is_heavy(const struct scene *s, const struct cancel_ledger_task *t, uint32_t r,
-	const struct stake *stake, struct cancel_estimate_input *input)
+/* The least use worth a cancel: half an SLO, or what a cancel takes to work if that is more. No
+ * longer than the pacing waits for a release: one slow rollback must not protect the next. */
+static uint64_t least_use_ns(const struct scene *s)
 {
-	uint64_t least_ns, recent_milli = 0;
-	uint32_t count = window_entry_count(s->ledger, t);
+	uint64_t release_ns =
+		fixed_min(outcomes_median_release_ns(s->outcomes), s->settings->release_wait_ns);
 
-	if (s->contested->types[r] != CANCEL_MEMORY) {
-		least_ns =
-			fixed_max(s->window->slo_ns / 2, outcomes_median_release_ns(s->outcomes));
-		return stake->hold_ns >= least_ns ||
-		       stake_estimate(s, input, stake->hold_ns / NS_PER_US) >= least_ns / NS_PER_US;
-	}
+	return fixed_max(s->window->slo_ns / 2, release_ns);
+}
+
+static bool evicts_much(const struct scene *s, const struct cancel_ledger_task *t, uint32_t r)
+{
+	uint32_t count = window_entry_count(s->ledger, t);
+	uint64_t recent_milli = 0;
+
 	for (uint32_t i = 0; i < count; i++) {
 		if (s->ledger->entries[t->first_entry + i].resource == r)
 			recent_milli += past_usages(s->history, t->slot)[i].recent_milli;
 	}
 	return fixed_ppm(recent_milli, s->history->recent_milli[r]) >= s->settings->evict_share_ppm;
+}
+
+bool stake_is_heavy(const struct scene *s, const struct cancel_ledger_task *t, uint32_t r,
+	const struct stake *stake, struct cancel_estimate_input *input)
+{
+	uint64_t least_ns = least_use_ns(s);
+
+	if (s->contested->types[r] == CANCEL_MEMORY)
+		return evicts_much(s, t, r);
+	return stake->hold_ns >= least_ns ||
+	       stake_estimate(s, input, stake->hold_ns / NS_PER_US) >= least_ns / NS_PER_US;
 }

@@ -216,8 +216,7 @@ static void ledgers_faster_than_the_window_do_not_exhaust_the_samples(void **sta
 	assert_false(b.d.confirmed); /* it remembers the 1,000 a second, and 2,000 is growth */
 }
 
-/* ---- The healthy reference --------------------------------------------------------------------
- */
+/* ---- The healthy reference ---- */
 
 static void show_contention(struct contention *c, struct bench *b, uint64_t rooted_ns, bool suspect)
 {
@@ -316,7 +315,7 @@ static void calm_needs_a_second_below_half_the_threshold(void **state)
 	assert_int_equal(contention_calm(&c, &b.w), 1);
 }
 
-/* ---- Pacing --------------------------------------------------------------------------------- */
+/* ---- Pacing ---- */
 
 static void completions_refill_the_bucket_where_they_are_many(void **state)
 {

@@ -316,6 +316,38 @@ static void a_rerun_is_reported_with_its_wait_and_never_cancelled(void **state)
 	scripted_free(s);
 }
 
+static void one_slow_rollback_does_not_protect_the_next(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *culprit;
+	uint64_t begin_ns;
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	culprit = scripted_task(s, 0);
+	scripted_hold(s, culprit, lock, 0, CANCEL_EXCLUSIVE);
+	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);
+	culprit->t.state = CANCEL_DELIVERED;
+	scripted_event(s, CANCEL_EVENT_DELIVERED, culprit->t.id, 0);
+	scripted_event(s, CANCEL_EVENT_ACKNOWLEDGED, culprit->t.id, 0);
+	for (uint32_t i = 0; i < 100; i++)
+		scripted_step(s);
+	scripted_event(s, CANCEL_EVENT_RELEASED, culprit->t.id, 0);
+	for (uint32_t i = 0; i < SCRIPTED_TASKS; i++) {
+		if (s->tasks[i].live)
+			scripted_end(s, &s->tasks[i]);
+	}
+	scripted_healthy(s, 40);
+	s->decisions = 0;
+	begin_ns = s->now_ns;
+	scripted_hold(s, scripted_task(s, 0), lock, 0, CANCEL_EXCLUSIVE);
+	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 100);
+	assert_int_equal(s->decisions, 1);
+	assert_int_equal(s->now_ns - begin_ns, S); /* not the five that the first took */
+	scripted_free(s);
+}
+
 /* What the core remembers of a task must not reach the next one on its slot. */
 static void a_slot_reused_starts_clean(void **state)
 {
@@ -355,6 +387,7 @@ int main(void)
 		cmocka_unit_test(a_culprit_that_comes_again_is_recognised),
 		cmocka_unit_test(an_outcome_is_timed_from_onset_to_recovery),
 		cmocka_unit_test(a_rerun_is_reported_with_its_wait_and_never_cancelled),
+		cmocka_unit_test(one_slow_rollback_does_not_protect_the_next),
 		cmocka_unit_test(a_slot_reused_starts_clean),
 	};
 

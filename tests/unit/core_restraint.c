@@ -48,8 +48,7 @@ static void overload_of_cpu_alone_is_regular_and_cancels_nobody(void **state)
 	scripted_free(s);
 }
 
-/* The same with ten slots, one of them held by a slow reader that nobody waits for in particular.
- */
+/* The same with ten slots, one held by a slow reader that nobody waits for in particular. */
 static void crowd_beside_a_slow_reader(struct scripted *s)
 {
 	static struct scripted_task *line[300 * 14];
@@ -194,8 +193,7 @@ static void a_task_in_a_blocked_phase_or_rerunning_is_never_chosen(void **state)
 	}
 }
 
-/* Most of the blame is with a task that may not be cancelled: cancelling the other would not help.
- */
+/* Most of the blame is with tasks that may not be cancelled: the other's cancel would not help. */
 static void a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
