@@ -16,6 +16,7 @@
 #include "sim/lane.h"
 #include "sim/memory.h"
 #include "sim/output.h"
+#include "sim/scenario.h"
 
 enum {
 	OPTION_SET = 1000,
@@ -276,8 +277,9 @@ static int execute(struct request *request)
 	return status;
 }
 
-/* argv[0] is any name; options follow. */
-static int run_lane(const struct sim_lane *lane, int argc, char **argv)
+/* argv[0] is any name; options follow. `scenario` may be NULL. */
+static int run_lane(
+	const struct sim_lane *lane, struct sim_scenario *scenario, int argc, char **argv)
 {
 	struct request request = {
 		.run = {
@@ -290,6 +292,8 @@ static int run_lane(const struct sim_lane *lane, int argc, char **argv)
 		},
 	};
 	sim_options_init(&request.run.options, lane->keys);
+	if (scenario)
+		sim_scenario_apply(scenario, &request.run);
 	int status = parse(&request, argc, argv);
 	if (status == 0 && request.help)
 		print_help(&request.run);
@@ -307,12 +311,25 @@ int sim_command_lane(int argc, char **argv)
 	const struct sim_lane *lane = sim_lane_find(argv[0]);
 	if (!lane)
 		return refuse("unknown lane '%.60s'; see cancel-sim list", argv[0]);
-	return run_lane(lane, argc, argv);
+	return run_lane(lane, NULL, argc, argv);
 }
 
 int sim_command_speed(int argc, char **argv)
 {
-	return run_lane(&sim_lane_speed, argc, argv);
+	return run_lane(&sim_lane_speed, NULL, argc, argv);
+}
+
+int sim_command_run(int argc, char **argv)
+{
+	char error[SIM_ERROR_MAX];
+	if (argc < 1 || argv[0][0] == '-')
+		return refuse("run needs a scenario file; docs/lanes.md shows one");
+	struct sim_scenario *scenario = sim_scenario_load(argv[0], error);
+	if (!scenario)
+		return refuse("%s", error);
+	int status = run_lane(sim_scenario_lane(scenario), scenario, argc, argv);
+	sim_scenario_free(scenario);
+	return status;
 }
 
 int sim_command_list(int argc, char **argv)

@@ -10,5 +10,7 @@
 int sim_command_lane(int argc, char **argv);
 int sim_command_list(int argc, char **argv);
 int sim_command_speed(int argc, char **argv);
+/* argv[0] is a scenario file. */
+int sim_command_run(int argc, char **argv);
 
 #endif

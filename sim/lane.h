@@ -40,6 +40,7 @@ struct sim_run {
 	uint32_t seeds;	       /* repetitions, at least 1 */
 	uint64_t events_limit; /* bound of one simulated run */
 	bool progress;	       /* draw the bar */
+	void *context;	       /* of a lane made from a file */
 	char error[SIM_ERROR_MAX];
 };
 

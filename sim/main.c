@@ -9,6 +9,7 @@ static void usage(FILE *out)
 {
 	fputs("usage: cancel-sim list\n"
 	      "       cancel-sim lane NAME|NUMBER [options]   (--help lists the lane's keys)\n"
+	      "       cancel-sim run FILE.ini [options]       (a lane of your own: docs/lanes.md)\n"
 	      "       cancel-sim speed [options]\n",
 		out);
 }
@@ -18,6 +19,8 @@ int main(int argc, char **argv)
 	const char *command = argc > 1 ? argv[1] : "";
 	if (strcmp(command, "lane") == 0)
 		return sim_command_lane(argc - 2, argv + 2);
+	if (strcmp(command, "run") == 0)
+		return sim_command_run(argc - 2, argv + 2);
 	if (strcmp(command, "speed") == 0)
 		return sim_command_speed(argc - 1, argv + 1);
 	if (strcmp(command, "list") == 0)

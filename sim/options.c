@@ -64,6 +64,9 @@ void sim_key_range(const struct sim_key *key, char *text, size_t text_bytes)
 	case SIM_KEY_FLAG:
 		snprintf(text, text_bytes, "yes, no");
 		return;
+	case SIM_KEY_TEXT:
+		snprintf(text, text_bytes, "at most %.0f bytes", key->max);
+		return;
 	case SIM_KEY_CHOICE:
 	case SIM_KEY_CHOICES:
 		break;
@@ -185,6 +188,8 @@ static bool parse_value(const struct sim_key *key, const char *text, struct sim_
 	case SIM_KEY_CHOICES:
 		setting->list = sim_alloc(SIM_LIST_MAX, sizeof(*setting->list));
 		return parse_list(key, text, setting);
+	case SIM_KEY_TEXT:
+		return strlen(text) <= (size_t)key->max;
 	}
 	return false;
 }
@@ -200,7 +205,7 @@ static void refuse(const struct sim_key *key, const char *value, char *error)
 {
 	static const char *const forms[] = { "a whole number", "a number", "a flag", "one of",
 		"a list of whole numbers (a,b or a..b or a..b:step)", "a list of, or all of",
-		"a list of numbers" };
+		"a list of numbers", "a text" };
 	char range[SIM_ERROR_MAX / 2];
 	sim_key_range(key, range, sizeof(range));
 	snprintf(error, SIM_ERROR_MAX, "%s: '%.60s' is not accepted; it takes %s: %s", key->name,

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define SIM_LIST_MAX  4096 /* values in one list */
-#define SIM_ERROR_MAX 320  /* bytes of an error line */
+#define SIM_ERROR_MAX 768  /* bytes of an error line */
 
 enum sim_key_kind {
 	SIM_KEY_INT,
@@ -24,6 +24,7 @@ enum sim_key_kind {
 	SIM_KEY_INTS,	 /* a list: "140,280" or "140..299" or "140..299:10" */
 	SIM_KEY_CHOICES, /* a list of choices; "all" is every one */
 	SIM_KEY_REALS,	 /* a list: "0.1,0.5,60" */
+	SIM_KEY_TEXT,	 /* anything of at most `max` bytes */
 };
 
 struct sim_key {

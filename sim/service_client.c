@@ -34,7 +34,8 @@ void task_release(struct sim_services *s, uint32_t index)
 	struct task *task = &s->tasks[index];
 	if (!task->used || task->waiting || task->live_calls > 0)
 		return;
-	for (uint32_t i = 0; !task->succeeded && i < s->service_count; i++)
+	bool wasted = !task->succeeded && task->sent_ns >= s->options.warm_up_ns;
+	for (uint32_t i = 0; wasted && i < s->service_count; i++)
 		s->services[i].result.wasted += task->served[i];
 	task->used = false;
 	task->generation++;
