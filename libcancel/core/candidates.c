@@ -25,13 +25,13 @@ static enum cancel_cause bar_of(const struct scene *s, const struct cancel_ledge
 		return CANCEL_CAUSE_ALREADY_CANCELLED;
 	if (t->state == CANCEL_BLOCKED)
 		return CANCEL_CAUSE_BLOCKED;
-	if (marks & MARK_DECIDED) {
-		if (!s->settings->act)
-			return CANCEL_CAUSE_MONITOR;
-		return outcomes_escalation_due(s->outcomes, t->id, s->settings, s->window->now_ns)
+	if (marks & MARK_NAMED && !s->settings->act)
+		return CANCEL_CAUSE_MONITOR;
+	if (marks & MARK_ASKED)
+		return s->settings->act && outcomes_escalation_due(s->outcomes, t->id, s->settings,
+						   s->window->now_ns)
 			       ? CANCEL_CAUSE_NONE
 			       : CANCEL_CAUSE_ALREADY_CANCELLED;
-	}
 	return t->state == CANCEL_RUNNING ? CANCEL_CAUSE_NONE : CANCEL_CAUSE_ALREADY_CANCELLED;
 }
 

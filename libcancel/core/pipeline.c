@@ -212,7 +212,7 @@ static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint
 	v->cancel = p->settings.act;
 	d->serial = ++p->serial;
 	d->acted = p->settings.act;
-	d->escalation = past->marks & MARK_DECIDED;
+	d->escalation = past->marks & MARK_ASKED;
 	d->policy = p->settings.policy->name;
 	d->estimator = p->settings.estimator->name;
 	d->target = c->list[winner];
@@ -231,7 +231,7 @@ static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint
 	d->returning = !d->escalation && returning_note(&p->returning, &d->target, d->serial);
 	if (d->target.signature && p->settings.quarantine_ns)
 		d->quarantine_until_ns = d->decided_ns + p->settings.quarantine_ns;
-	past->marks |= MARK_DECIDED;
+	past->marks |= d->acted ? MARK_ASKED : MARK_NAMED;
 	pace_spend(&p->pace, d->decided_ns);
 	outcomes_add(&p->outcomes, d, slot, &p->detect);
 }

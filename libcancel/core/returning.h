@@ -12,6 +12,7 @@
 
 struct returning_record {
 	uint64_t signature, serial;
+	uint64_t task; /* the last one of that signature */
 	uint8_t class_index;
 };
 
@@ -20,8 +21,8 @@ struct returning {
 	uint32_t count;
 };
 
-/* Whether this class and signature was cancelled before; then remembers it. Signature 0 is unknown
- * and never returns. */
+/* Whether another task of this class and signature was decided before; then remembers this one.
+ * Signature 0 is unknown and never returns. */
 bool returning_note(
 	struct returning *returning, const struct cancel_candidate *target, uint64_t serial);
 

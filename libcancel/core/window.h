@@ -35,8 +35,9 @@ struct past_usage {
 };
 
 enum past_mark {
-	MARK_DECIDED = 1u << 0, /* chosen once, in either mode */
-	MARK_EXCLUDED = 1u << 1,
+	MARK_NAMED = 1u << 0,	 /* chosen in monitor mode */
+	MARK_ASKED = 1u << 1,	 /* chosen, and a cancel was delivered or tried */
+	MARK_EXCLUDED = 1u << 2, /* ignored two */
 };
 
 /* What is kept of a task that has ended, until the class history has taken it in. */

@@ -202,6 +202,30 @@ static void monitor_mode_decides_each_task_once_and_delivers_nothing(void **stat
 	scripted_free(s);
 }
 
+/* The dry run is over: the culprit it named is still there. */
+static void what_monitor_mode_named_is_cancelled_once_told_to_act(void **state)
+{
+	struct cancel_pipeline_config config = { .struct_size = sizeof(config) };
+	struct scripted *s = scripted_new(&config);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *culprit;
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	culprit = scripted_task(s, 0);
+	scripted_hold(s, culprit, lock, 0, CANCEL_EXCLUSIVE);
+	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);
+	assert_int_equal(s->cancels, 0);
+	config.act = true;
+	assert_int_equal(cancel_pipeline_configure(s->pipeline, &config), 0);
+	scripted_step(s);
+	scripted_step(s); /* the gap between decisions */
+	assert_int_equal(s->cancels, 1);
+	assert_int_equal(s->last.target.task, culprit->t.id);
+	assert_false(s->last.escalation);
+	scripted_free(s);
+}
+
 static void a_culprit_that_comes_again_is_recognised(void **state)
 {
 	const struct cancel_pipeline_config config = {
@@ -384,6 +408,7 @@ int main(void)
 		cmocka_unit_test(cancels_are_paced_by_gap_and_bucket),
 		cmocka_unit_test(the_next_cancel_waits_until_the_last_target_has_released),
 		cmocka_unit_test(monitor_mode_decides_each_task_once_and_delivers_nothing),
+		cmocka_unit_test(what_monitor_mode_named_is_cancelled_once_told_to_act),
 		cmocka_unit_test(a_culprit_that_comes_again_is_recognised),
 		cmocka_unit_test(an_outcome_is_timed_from_onset_to_recovery),
 		cmocka_unit_test(a_rerun_is_reported_with_its_wait_and_never_cancelled),
