@@ -121,6 +121,7 @@ struct cancel_status {
 	uint32_t live_tasks, resource_count, class_count;
 	enum cancel_overload overload;
 	enum cancel_cause held_back;
+	char held_back_text[CANCEL_TEXT_MAX]; /* who carries the load and why it stays; "" none */
 	uint32_t late_share_ppm;
 	uint64_t completed, late;	      /* since start, of tasks with an SLO */
 	uint64_t slo_ns[CANCEL_CLASSES_MAX];  /* by class; 0: none, or still learning */

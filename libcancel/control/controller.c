@@ -19,6 +19,7 @@
 #include "libcancel/control/log.h"
 #include "libcancel/control/record.h"
 #include "libcancel/control/rerun.h"
+#include "libcancel/control/text.h"
 #include "libcancel/control/thread.h"
 #include "libcancel/diag/probes.h"
 #include "libcancel/sys/clock.h"
@@ -138,6 +139,7 @@ static void show(const struct cancel_ledger *l, const struct cancel_verdict *v, 
 	s->resource_count = l->resource_count;
 	s->overload = v->overload;
 	s->held_back = v->held_back;
+	text_of_held(v, s->held_back_text);
 	s->late_share_ppm = v->late_share_ppm;
 	s->completed = l->completed;
 	s->late = l->late;

@@ -69,6 +69,10 @@ void text_of_held(const struct cancel_verdict *v, char text[CANCEL_TEXT_MAX])
 {
 	char task[80];
 	const struct cancel_contender *held = &v->held;
+	if (v->held_back == CANCEL_CAUSE_NONE) {
+		text[0] = '\0';
+		return;
+	}
 	if (!held->task) {
 		snprintf(text, CANCEL_TEXT_MAX, "nothing cancelled: %s",
 			cancel_cause_name(v->held_back));

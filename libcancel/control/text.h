@@ -11,7 +11,7 @@
  * 0.04". Gains are those on the most contended resource. */
 void text_of_decision(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX]);
 
-/* "held back: task 7 (backup) carries 83 % of table, but is blocked", for the window listeners. */
+/* "nothing cancelled: task 7 (backup) carries 83 %, but …"; "" when nothing is held back. */
 void text_of_held(const struct cancel_verdict *v, char text[CANCEL_TEXT_MAX]);
 
 #endif

@@ -185,6 +185,9 @@ static void what_was_held_back_reads_as_one_line(void **state)
 	text_of_held(&verdict, text);
 	assert_non_null(strstr(text, "task 7 (reads) carries 83 %"));
 	assert_non_null(strstr(text, cancel_cause_name(CANCEL_CAUSE_BLOCKED)));
+	verdict.held_back = CANCEL_CAUSE_NONE;
+	text_of_held(&verdict, text);
+	assert_string_equal(text, "");
 }
 
 static uint32_t told[CANCEL_CHANGE_FINAL + 1];
