@@ -156,7 +156,7 @@ static void a_closed_engine_leaves_no_log(void **state)
 struct told {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
-	bool done;
+	_Atomic bool done;
 	int status;
 	char message[DB_MESSAGE_MAX];
 };
