@@ -271,14 +271,19 @@ int db_prepare(
 		return failure_set(&failure, DB_EINVAL, NULL), failure_tell(&failure, message);
 	enum verb verb = verb_of(sql);
 	uint32_t id = 0;
+	bool brief = false;
 	if (!verb_is_control(verb)) { /* compiled once, to hear SQLite's opinion */
 		struct connection *connection;
 		if (connection_borrow(&engine->connections, &connection, &failure))
 			return failure_tell(&failure, message);
-		connection_compile(connection, 0, sql, statement_hash(sql), verb, &failure);
+		struct compiled *compiled =
+			connection_compile(connection, 0, sql, statement_hash(sql), verb, &failure);
+		if (compiled && !compiled->plan.made)
+			compiled_plan(compiled, connection->db, &connection->authorizer);
+		brief = compiled && compiled->plan.brief;
 		connection_return(connection);
 	}
-	if (failure.status == 0 && registry_add(&engine->statements, sql, &id))
+	if (failure.status == 0 && registry_add(&engine->statements, sql, brief, &id))
 		failure_set(&failure, DB_ETOOBIG, "more than %d prepared statements",
 			DB_STATEMENTS_MAX);
 	statement->id = failure.status ? 0 : id;

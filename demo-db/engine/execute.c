@@ -130,6 +130,29 @@ static int cancelled(struct db_session *session)
 	return failure_set(&session->run.failure, DB_ECANCELLED, "statement cancelled %s", whose);
 }
 
+/* ---- Being seen --------------------------------------------------------------------------------
+ */
+
+/* A registered look-up or change by key that found a free slot holds slot and locks for a few
+ * microseconds while nobody waits for a slot: nothing to tell but the gate. As soon as it waits, or
+ * runs on, it shows what it holds. When somebody waits for a slot, everybody who starts shows it.
+ */
+static void show_slot(struct lock_owner *owner)
+{
+	struct db_session *session = SESSION_OF(owner, owner);
+	session->run.quiet = false;
+	getResource(session->engine->workers.resource, 1);
+}
+
+static void speak_up(void *arg)
+{
+	struct db_session *session = arg;
+	if (!session->run.quiet)
+		return;
+	show_slot(&session->owner);
+	lock_speak(&session->owner);
+}
+
 /* ---- Stepping ---------------------------------------------------------------------------------
  */
 
@@ -178,6 +201,8 @@ static int step_fenced(struct db_session *session, struct compiled *compiled)
 	struct connection *connection = session->connection;
 	progress_begin(&connection->progress, compiled->stmt, &compiled->plan,
 		session->request.expected_rows, &session->cancelled_by);
+	if (session->run.quiet)
+		progress_tell_long(&connection->progress, speak_up, session);
 	authorizer_check(&connection->authorizer, &compiled->locks, compiled->verb == VERB_VACUUM);
 	int rc = session_start_step(session, connection->db) ? step_rows(session, compiled->stmt)
 							     : cancelled(session);
@@ -233,6 +258,8 @@ static int lock_failure(struct db_session *session, int rc)
 
 int execute_lock(struct db_session *session, const struct lock_request *requests, uint32_t count)
 {
+	session->owner.quiet = session->run.quiet;
+	session->owner.before_wait = show_slot;
 	int rc = lock_acquire(
 		&session->owner, requests, count, session->lock_timeout_ns, &session->run.waited);
 	return rc ? lock_failure(session, rc) : 0;
@@ -299,6 +326,8 @@ static int attempt(struct db_session *session)
 	if (!compiled->stmt)
 		return 0;
 	run->tag = verb_tag(compiled->verb);
+	if (!compiled->plan.brief) /* not what it was when it was registered */
+		speak_up(session);
 	rc = check_allowed(session, compiled);
 	if (rc == 0)
 		rc = take_locks(session, compiled);
@@ -309,8 +338,9 @@ static int attempt(struct db_session *session)
 		rc = step(session, compiled);
 	if (rc == TRY_AGAIN)
 		return undo_attempt(session, compiled, had_written);
-	if (compiled->whole)
-		connection_forget(session->connection, compiled);
+	if (compiled->whole || sqlite3_stmt_status(compiled->stmt, SQLITE_STMTSTATUS_REPREPARE, 0))
+		connection_forget(
+			session->connection, compiled); /* its locks or its plan are old */
 	return rc;
 }
 

@@ -177,7 +177,7 @@ static void grant_link(struct lock_grant *grant, struct lock_owner *owner, struc
 {
 	grant->lock = lock;
 	grant->owner = owner;
-	grant->modes = 0;
+	grant->modes = grant->told = 0;
 	grant->previous = NULL;
 	grant->next = lock->grants;
 	if (lock->grants)
@@ -296,6 +296,33 @@ void lock_end_wait(struct lock_owner *owner, int outcome)
 
 /* ---- Acquire -------------------------------------------------------------------------------- */
 
+static void tell(struct lock_owner *owner, struct lock_grant *grant, uint8_t mode)
+{
+	bool quiet = owner->quiet && grant->lock->kind->index != LOCK_KIND_GATE;
+	if (quiet || (grant->told & bit(mode)))
+		return;
+	grant->told |= bit(mode);
+	getResourceAt(
+		owner->space->resources[grant->lock->kind->index], grant->lock->instance, mode);
+}
+
+/* A waiter, and a statement that turns out long, shows everything it holds. */
+static void speak(struct lock_owner *owner)
+{
+	owner->quiet = false;
+	for (struct lock_grant *grant = owner->grants; grant; grant = grant->next_of_owner)
+		for (uint8_t mode = 1; mode <= LOCK_MODES_MAX; mode++)
+			if (grant->modes & bit(mode))
+				tell(owner, grant, mode);
+}
+
+void lock_speak(struct lock_owner *owner)
+{
+	pthread_mutex_lock(&owner->space->mutex);
+	speak(owner);
+	pthread_mutex_unlock(&owner->space->mutex);
+}
+
 /* Tries without waiting: 0, LOCK_PENDING (it must wait), DB_ENOMEM. */
 static int try_one(struct lock_owner *owner, struct lock *lock, uint8_t mode)
 {
@@ -312,7 +339,7 @@ static int try_one(struct lock_owner *owner, struct lock *lock, uint8_t mode)
 		grant_link(grant, owner, lock);
 	}
 	grant_add(grant, mode);
-	getResourceAt(owner->space->resources[lock->kind->index], lock->instance, mode);
+	tell(owner, grant, mode);
 	return 0;
 }
 
@@ -349,6 +376,10 @@ static int wait_for_one(struct lock_owner *owner, struct lock *lock, uint8_t mod
 	if (!reserved)
 		return DB_ENOMEM;
 	uint64_t since_ns = cancel_now_ns();
+	if (owner->quiet) {
+		speak(owner);
+		owner->before_wait(owner);
+	}
 	owner->wait = (struct lock_wait){ .lock = lock,
 		.mode = mode,
 		.upgrade = grant_of(owner, lock) != NULL,
@@ -359,7 +390,7 @@ static int wait_for_one(struct lock_owner *owner, struct lock *lock, uint8_t mod
 	queue_enter(lock, owner);
 	int outcome = sleep_until_served(owner, timeout_ns);
 	if (outcome == 0)
-		getResourceAt(resource, lock->instance, mode);
+		tell(owner, grant_of(owner, lock), mode);
 	else
 		giveUpResourceAt(resource, lock->instance);
 	uint64_t wait_ns = cancel_now_ns() - since_ns;
@@ -391,7 +422,7 @@ int lock_acquire(struct lock_owner *owner, const struct lock_request *requests, 
 static void tell_released(const struct lock_owner *owner, const struct lock_grant *grant)
 {
 	for (uint8_t mode = 1; mode <= LOCK_MODES_MAX; mode++)
-		if (grant->modes & bit(mode))
+		if (grant->told & bit(mode))
 			freeResourceAt(owner->space->resources[grant->lock->kind->index],
 				grant->lock->instance, mode);
 }
@@ -420,10 +451,11 @@ void lock_downgrade(struct lock_owner *owner, struct lock *lock, uint8_t from, u
 	if (grant && (grant->modes & bit(from))) {
 		if (!(grant->modes & bit(to))) {
 			grant_add(grant, to);
-			getResourceAt(resource, lock->instance, to);
+			tell(owner, grant, to);
 		}
 		grant->modes &= (uint8_t)~bit(from);
 		lock->held[from - 1]--;
+		grant->told &= (uint8_t)~bit(from);
 		freeResourceAt(resource, lock->instance, from);
 		serve_waiters(lock);
 	}

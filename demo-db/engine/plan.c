@@ -45,6 +45,7 @@ struct program {
 	struct op ops[OPS_MAX];
 	int count;
 	uint64_t trigger_ops; /* of all sub-programs together */
+	bool brief;
 };
 
 struct loop {
@@ -69,6 +70,21 @@ static enum op_kind kind_of(const char *name)
 	return OP_OTHER;
 }
 
+/* Operations of a look-up or a change by key. Whatever is not here may take its time. */
+static bool is_brief(const char *name)
+{
+	static const char *const names[] = { "Init", "Transaction", "Goto", "Halt", "HaltIfNull",
+		"OpenRead", "OpenWrite", "Variable", "Integer", "Int64", "Real", "String8", "Null",
+		"SoftNull", "SeekRowid", "NotExists", "MustBeInt", "NewRowid", "Rowid", "Column",
+		"RealAffinity", "Affinity", "Copy", "SCopy", "ResultRow", "IsNull", "NotNull",
+		"Noop", "Add", "Subtract", "Multiply", "Eq", "Ne", "Lt", "Le", "Gt", "Ge",
+		"MakeRecord", "Insert", "Delete", "IdxInsert", "IdxDelete", "NoConflict" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static bool read_program(struct program *program, sqlite3 *db, const char *sql)
 {
 	char *text = sqlite3_mprintf("EXPLAIN %s", sql);
@@ -76,23 +92,25 @@ static bool read_program(struct program *program, sqlite3 *db, const char *sql)
 	bool fits = true;
 	program->count = 0;
 	program->trigger_ops = 0;
+	program->brief = true;
 	if (text && sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK) {
 		while (sqlite3_step(stmt) == SQLITE_ROW) {
 			if (sqlite3_column_int(stmt, 0) != program->count) { /* addresses restart */
 				program->trigger_ops++;
+				program->brief = false;
 				continue;
 			}
 			fits = fits && program->count < OPS_MAX;
 			if (!fits)
 				break;
-			program->ops[program->count++] = (struct op){
-				.kind = kind_of((const char *)sqlite3_column_text(stmt, 1)),
+			const char *name = (const char *)sqlite3_column_text(stmt, 1);
+			program->brief = program->brief && is_brief(name);
+			program->ops[program->count++] = (struct op){ .kind = kind_of(name),
 				.p1 = sqlite3_column_int(stmt, 2),
 				.p2 = sqlite3_column_int(stmt, 3),
 				.p3 = sqlite3_column_int(stmt, 4),
 				.counted = sqlite3_column_int(stmt, 6) ==
-					   SQLITE_STMTSTATUS_FULLSCAN_STEP
-			};
+					   SQLITE_STMTSTATUS_FULLSCAN_STEP };
 		}
 	}
 	sqlite3_finalize(stmt);
@@ -251,6 +269,7 @@ void plan_make(struct plan *plan, sqlite3 *db, const char *sql)
 	*plan = (struct plan){ .made = true };
 	struct program *program = malloc(sizeof(*program));
 	if (program && read_program(program, db, sql)) {
+		plan->brief = program->brief;
 		read_loops(plan, db, program);
 		read_memory(plan, program);
 	}

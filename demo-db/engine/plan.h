@@ -14,6 +14,7 @@
  */
 struct plan {
 	bool made;
+	bool brief;		      /* a straight line by key: no loop, no function, no trigger */
 	uint64_t scan_rows, scan_ops; /* rows walked; operations for all of them */
 	uint64_t later_ops;
 	bool counts_steps;    /* SQLITE_STMTSTATUS_FULLSCAN_STEP counts the scan's rows */

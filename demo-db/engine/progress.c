@@ -64,6 +64,8 @@ static int on_progress(void *context)
 	if (!progress->stmt)
 		return 0;
 	progress->calls++;
+	if (progress->calls == 2 && progress->on_long)
+		progress->on_long(progress->long_arg);
 	if (atomic_load_explicit(progress->stop, memory_order_relaxed) || cancelRequested())
 		return 1;
 	uint64_t done, expected;
@@ -91,6 +93,12 @@ void progress_begin(struct progress *progress, sqlite3_stmt *stmt, const struct 
 		.expected_rows = expected_rows };
 	sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1); /* counts over all runs */
 	sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_SORT, 1);
+}
+
+void progress_tell_long(struct progress *progress, void (*on_long)(void *arg), void *arg)
+{
+	progress->on_long = on_long;
+	progress->long_arg = arg;
 }
 
 void progress_end(struct progress *progress)

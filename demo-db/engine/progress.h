@@ -16,13 +16,19 @@ struct progress {		     /* all on the executing thread, but for *stop */
 	const struct plan *plan;     /* may be NULL */
 	uint64_t expected_rows;	     /* the host's word; 0 = the plan's */
 	uint64_t calls;
-	uint64_t steps;	     /* full-scan rows at the last call */
+	uint64_t steps; /* full-scan rows at the last call */
+	/* Called at the handler's second call: its operations are counted over all runs of a
+	 * statement, so the first may come after any number of them. */
+	void (*on_long)(void *arg);
+	void *long_arg;
 	uint64_t scan_calls; /* calls when the scan had ended; 0 = it has not */
 };
 
 void progress_install(struct progress *progress, sqlite3 *db);
 void progress_begin(struct progress *progress, sqlite3_stmt *stmt, const struct plan *plan,
 	uint64_t expected_rows, const _Atomic uint8_t *stop);
+/* After progress_begin: who is told that the statement is no short one. */
+void progress_tell_long(struct progress *progress, void (*on_long)(void *arg), void *arg);
 void progress_end(struct progress *progress);
 
 /* Done and expected work of a plan after so many calls; pure, for the tests. */

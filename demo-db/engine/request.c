@@ -16,9 +16,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SESSION_OF(job, member)                                                                    \
-	((struct db_session *)(void *)((char *)(job)-offsetof(struct db_session, member)))
-
 /* ---- Taking a request ------------------------------------------------------------------------ */
 
 static int check(struct db_session *session, const struct db_request *request,
@@ -63,6 +60,7 @@ static void set_text(
 		run->sql = text->sql;
 		run->hash = text->hash;
 		run->verb = text->verb;
+		run->brief = text->brief;
 	} else if (!request->function) {
 		run->sql = request->sql;
 		run->hash = statement_hash(request->sql);
@@ -292,7 +290,9 @@ static bool run_on_slot(struct db_session *session, bool here)
 {
 	struct run *run = &session->run;
 	struct workers *workers = &session->engine->workers;
-	getResource(workers->resource, 1);
+	run->quiet = run->brief && run->at_once && session->transaction.state == TX_NONE;
+	if (!run->quiet)
+		getResource(workers->resource, 1);
 	pthread_mutex_lock(&session->fence);
 	session->phase = PHASE_RUNNING;
 	show(session);
@@ -301,7 +301,8 @@ static bool run_on_slot(struct db_session *session, bool here)
 	run->queue_ns += run->start_ns - run->queued_ns;
 	execute(session);
 	run->done_ns = cancel_now_ns();
-	freeResource(workers->resource, 1);
+	if (!run->quiet)
+		freeResource(workers->resource, 1);
 	if (rerun(session))
 		return false;
 	finish(session, here);

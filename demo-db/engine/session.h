@@ -13,6 +13,8 @@
 #include "demo-db/engine/memory.h"
 #include "demo-db/engine/worker.h"
 
+#include <stddef.h>
+
 /* Where the session's statement is; changes under the fence only.
  *
  *	IDLE -> QUEUED -> RUNNING <-> COMMITTING;  RUNNING -> IDLE | QUEUED (rerun) | PARKED ->
@@ -54,6 +56,8 @@ struct run {
 	int64_t changes;
 	enum cancelled_by by; /* whose cancel ended it */
 	bool rows_sent, gentle;
+	bool brief;   /* a registered look-up or change by key */
+	bool quiet;   /* slot and locks are not told to the library: it is brief, nobody waits */
 	bool at_once; /* it found a free slot: started when it was taken */
 	bool ended;   /* cancelled for good: not to be run again */
 	uint32_t reruns;
@@ -110,6 +114,10 @@ struct db_session {
 	struct job job, abort_job;
 	struct db_session *next_parked; /* reruns' mutex */
 };
+
+/* The session a member lies in. */
+#define SESSION_OF(pointer, member)                                                                \
+	((struct db_session *)(void *)((char *)(pointer)-offsetof(struct db_session, member)))
 
 struct session_list {
 	pthread_mutex_t mutex;

@@ -36,20 +36,21 @@ void registry_destroy(struct statement_registry *registry)
 	pthread_mutex_destroy(&registry->mutex);
 }
 
-static int add_text(struct statement_registry *registry, const char *sql, uint64_t hash)
+static int add_text(struct statement_registry *registry, const char *sql, bool brief, uint64_t hash)
 {
 	if (registry->count == DB_STATEMENTS_MAX)
 		return DB_ETOOBIG;
 	char *copy = strdup(sql);
 	if (!copy)
 		return DB_ENOMEM;
-	registry->texts[registry->count] =
-		(struct statement_text){ .sql = copy, .hash = hash, .verb = verb_of(sql) };
+	registry->texts[registry->count] = (struct statement_text){
+		.sql = copy, .hash = hash, .verb = verb_of(sql), .brief = brief
+	};
 	registry->count++;
 	return 0;
 }
 
-int registry_add(struct statement_registry *registry, const char *sql, uint32_t *id)
+int registry_add(struct statement_registry *registry, const char *sql, bool brief, uint32_t *id)
 {
 	uint64_t hash = statement_hash(sql);
 	int rc = 0;
@@ -59,7 +60,7 @@ int registry_add(struct statement_registry *registry, const char *sql, uint32_t 
 		(registry->texts[at].hash != hash || strcmp(registry->texts[at].sql, sql) != 0))
 		at++;
 	if (at == registry->count)
-		rc = add_text(registry, sql, hash);
+		rc = add_text(registry, sql, brief, hash);
 	pthread_mutex_unlock(&registry->mutex);
 	*id = at + 1;
 	return rc;

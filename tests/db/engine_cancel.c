@@ -421,6 +421,84 @@ static void an_exempt_statement_and_a_view_cannot_be_cancelled(void **state)
 	}
 }
 
+/* ---- What is shown ----------------------------------------------------------------------------
+ */
+
+static struct db_request look_up_by_key(void)
+{
+	static const struct db_value one = { .type = DB_INTEGER, .integer = 1 };
+	struct db_request request = {
+		.struct_size = sizeof(request), .parameters = &one, .parameter_count = 1
+	};
+	assert_int_equal(db_prepare(fixture.engine, "SELECT n FROM t WHERE id = ?1",
+				 &request.statement, NULL),
+		DB_OK);
+	return request;
+}
+
+/* It tells nothing while it takes microseconds; but a waiter must be seen with all it holds, or
+ * those who wait for its slot would have nobody to blame. */
+static void a_brief_statement_shows_what_it_holds_once_it_waits(void **state)
+{
+	(void)state;
+	hold_table();
+	begin_request(&p[1], s[1], look_up_by_key());
+	await_waiters(&fixture, 1, 0);
+	assert_int_equal(fake_holds(key(1), CANCEL_QUEUE), 1);
+	assert_int_equal(fake_holds(key(1), CANCEL_LOCK), 1);
+	assert_int_equal(fake_holds(key(0), CANCEL_LOCK), 2);
+	must(s[0], "COMMIT");
+	assert_int_equal(await(&p[1]), DB_OK);
+}
+
+static void *execute_look_up(void *arg)
+{
+	(void)arg;
+	struct db_request request = look_up_by_key();
+	struct db_result result;
+	db_execute(s[1], &request, &result);
+	return NULL;
+}
+
+static void a_brief_statement_on_its_own_thread_shows_them_too(void **state)
+{
+	(void)state;
+	pthread_t thread;
+	hold_table();
+	assert_int_equal(pthread_create(&thread, NULL, execute_look_up, NULL), 0);
+	await_waiters(&fixture, 1, 0);
+	assert_int_equal(fake_holds(key(1), CANCEL_QUEUE), 1);
+	assert_int_equal(fake_holds(key(1), CANCEL_LOCK), 1);
+	must(s[0], "COMMIT");
+	pthread_join(thread, NULL);
+}
+
+static int note_holds(void *arg, const struct db_row *row)
+{
+	(void)row;
+	*(uint32_t *)arg = fake_holds(key(1), CANCEL_LOCK);
+	return 0;
+}
+
+/* Registered when a key served it; by the time it runs the table has none. */
+static void a_statement_that_is_brief_no_more_shows_what_it_holds(void **state)
+{
+	(void)state;
+	uint32_t holds = 99;
+	struct db_request request = look_up_by_key();
+	request.on_row = note_holds;
+	request.arg = &holds;
+	assert_int_equal(db_execute(s[1], &request, &last_result), DB_OK);
+	assert_int_equal(holds, 0);
+	must(s[0], "DROP TABLE t");
+	must(s[0], "CREATE TABLE t(id INTEGER, n INTEGER)");
+	must(s[0], "INSERT INTO t VALUES (1, 1)");
+	assert_int_equal(db_execute(s[1], &request, &last_result), DB_OK); /* SQLite notices */
+	assert_int_equal(db_execute(s[1], &request, &last_result), DB_OK); /* and we after it */
+	assert_int_equal(last_result.rows, 1);
+	assert_int_equal(holds, 2); /* global lock and table */
+}
+
 /* ---- Tasks -------------------------------------------------------------------------------------
  */
 
@@ -491,6 +569,9 @@ int main(void)
 		TEST(what_has_sent_rows_is_not_run_again),
 		TEST(a_statement_can_ask_not_to_be_run_again),
 		TEST(an_exempt_statement_and_a_view_cannot_be_cancelled),
+		TEST(a_brief_statement_shows_what_it_holds_once_it_waits),
+		TEST(a_brief_statement_on_its_own_thread_shows_them_too),
+		TEST(a_statement_that_is_brief_no_more_shows_what_it_holds),
 		TEST(one_task_lives_as_long_as_its_transaction),
 		TEST(a_session_can_be_one_task),
 	};

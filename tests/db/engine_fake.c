@@ -88,6 +88,27 @@ bool fake_deliver_any(uint64_t random, enum cancel_reason reason)
 	return delivered;
 }
 
+static uint32_t holds_of(const struct task *task, enum cancel_resource_type type)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < task->entry_count; i++)
+		for (int mode = 0; mode < 8; mode++)
+			count += types[task->entries[i].resource] == type &&
+				 task->entries[i].held[mode] > 0;
+	return count;
+}
+
+uint32_t fake_holds(uint64_t key, enum cancel_resource_type type)
+{
+	uint32_t count = 0;
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < FAKE_TASKS_MAX; i++)
+		if (tasks[i].state != FREE && tasks[i].options.key == key)
+			count = holds_of(&tasks[i], type);
+	pthread_mutex_unlock(&mutex);
+	return count;
+}
+
 void fake_answer(enum cancel_rerun_answer wanted)
 {
 	pthread_mutex_lock(&mutex);

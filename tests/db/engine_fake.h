@@ -24,6 +24,8 @@ void fake_answer(enum cancel_rerun_answer answer);
 /* Runs in cancel_block, before it decides; may deliver. */
 void fake_on_block(void (*hook)(void *arg), void *arg);
 
+/* How many things of that type the live task of that key holds, as far as it told. */
+uint32_t fake_holds(uint64_t key, enum cancel_resource_type type);
 uint64_t fake_misuse(void); /* 0 for a correct host */
 uint32_t fake_live_tasks(void);
 uint64_t fake_blocks(void);	  /* calls of cancel_block */
