@@ -296,7 +296,7 @@ struct cancel_decision {
 	uint64_t serial; /* from 1 */
 	bool acted;	 /* false in monitor mode */
 	bool escalation; /* second and last attempt on the same task */
-	bool returning;	 /* this signature was cancelled before */
+	bool returning;	 /* another task of its class and signature was decided before */
 	const char *policy, *estimator;
 	struct cancel_candidate target, runner_up;     /* runner_up.task 0: there was none */
 	uint32_t top_resource;			       /* the most contended of the score */

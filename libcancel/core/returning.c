@@ -36,11 +36,14 @@ bool returning_note(struct returning *r, const struct cancel_candidate *target, 
 	if (target->signature == 0)
 		return false;
 	record = find(r, target);
-	known = record != NULL;
-	if (!known)
+	known = record && record->task != target->task;
+	if (!record)
 		record = make_room(r);
 	*record = (struct returning_record){
-		.signature = target->signature, .serial = serial, .class_index = target->class_index
+		.signature = target->signature,
+		.serial = serial,
+		.task = target->task,
+		.class_index = target->class_index,
 	};
 	return known;
 }

@@ -213,6 +213,7 @@ static void what_monitor_mode_named_is_cancelled_once_told_to_act(void **state)
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
+	culprit->t.signature = 4711;
 	scripted_hold(s, culprit, lock, 0, CANCEL_EXCLUSIVE);
 	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);
 	assert_int_equal(s->cancels, 0);
@@ -223,6 +224,7 @@ static void what_monitor_mode_named_is_cancelled_once_told_to_act(void **state)
 	assert_int_equal(s->cancels, 1);
 	assert_int_equal(s->last.target.task, culprit->t.id);
 	assert_false(s->last.escalation);
+	assert_false(s->last.returning);
 	scripted_free(s);
 }
 
