@@ -3,6 +3,7 @@
  * dialect.h - what PostgreSQL clients write and SQLite does not read, translated in one place.
  *
  *   expr::type                     CAST(expr AS affinity)
+ *   $1                             ?1
  *   $tag$text$tag$, E'a\nb'        'text' with quotes doubled, escapes resolved
  *   now(), version(), current_user, current_database() …   an SQLite expression or a literal
  *   serial, bigserial              INTEGER (rowid alias when it is the primary key)

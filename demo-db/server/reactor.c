@@ -38,6 +38,7 @@ struct reactor {
 	pthread_cond_t standby_wakes, follower_wakes;
 	/* under lock */
 	struct queue queues[REACTOR_LEVELS];
+	struct reactor_source *gone; /* removed, perhaps still in the hands of a poll */
 	uint32_t ready, active, polling, started;
 	bool standby, stopping;
 	uint64_t last_poll_ns, last_ready_ns, longest_gap_ns;
@@ -100,6 +101,23 @@ static void drain_wake(struct reactor *r)
 		abort(); /* a non-blocking eventfd gives its count or EAGAIN */
 }
 
+/* Under the lock, which is given up meanwhile, when no poll is under way. */
+static void release_gone(struct reactor *r)
+{
+	struct reactor_source *gone = r->gone;
+	r->gone = NULL;
+	if (!gone)
+		return;
+	pthread_mutex_unlock(&r->lock);
+	while (gone) {
+		struct reactor_source *next = gone->next;
+		if (r->options.release)
+			r->options.release(r->options.arg, gone);
+		gone = next;
+	}
+	pthread_mutex_lock(&r->lock);
+}
+
 /* Waits for edges; the lock is given up meanwhile. One thread at a time. */
 static void poll_once(struct reactor *r)
 {
@@ -121,6 +139,7 @@ static void poll_once(struct reactor *r)
 		else if (mark_edge(source, now_ns))
 			push(r, source);
 	}
+	release_gone(r);
 }
 
 static void serve_one(struct reactor *r, struct reactor_source *source)
@@ -138,6 +157,11 @@ static void serve_one(struct reactor *r, struct reactor_source *source)
 	if (again) {
 		atomic_store_explicit(&source->state, SOURCE_READY, memory_order_relaxed);
 		push(r, source);
+	} else if (answer == REACTOR_GONE) { /* its state stays SERVED: nobody queues it */
+		source->next = r->gone;
+		r->gone = source;
+		if (r->polling == 0)
+			release_gone(r);
 	}
 }
 
@@ -265,6 +289,9 @@ void reactor_stop(struct reactor *r)
 		abort(); /* an eventfd at 0 takes a 1 */
 	for (uint32_t i = 0; i < r->started; i++)
 		pthread_join(r->threads[i], NULL);
+	pthread_mutex_lock(&r->lock);
+	release_gone(r);
+	pthread_mutex_unlock(&r->lock);
 	if (r->epoll_fd >= 0)
 		close(r->epoll_fd);
 	if (r->wake_fd >= 0)

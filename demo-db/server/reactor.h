@@ -37,7 +37,7 @@ struct reactor_source { /* embedded in a connection; set fd and level, the rest 
 
 enum reactor_answer {
 	REACTOR_WAIT, /* serve again at the next edge or kick */
-	REACTOR_GONE, /* the source was removed and may be freed already */
+	REACTOR_GONE, /* the source was removed; `release` follows */
 };
 
 struct reactor_options {
@@ -45,7 +45,11 @@ struct reactor_options {
 	uint32_t threads; /* at most so many serve at once */
 	/* Any serving thread; never two at once for one source. */
 	enum reactor_answer (*serve)(void *arg, struct reactor_source *source);
-	void *arg;
+	/* A removed source is in nobody's hands any more: its memory may go. NULL: nothing to do.
+	 * Any serving thread, or reactor_stop. A poll that began before the removal may still
+	 * report the source, so this comes when that poll is over. */
+	void (*release)(void *arg, struct reactor_source *source);
+	void *arg; /* of both */
 };
 
 /* 0 or -1 with errno. */
@@ -57,7 +61,7 @@ void reactor_stop(struct reactor *reactor);
 int reactor_add(struct reactor *reactor, struct reactor_source *source);
 /* By the thread that serves it: is room in the socket's send buffer an edge, too? */
 int reactor_watch_writable(struct reactor *reactor, struct reactor_source *source, bool wanted);
-/* By the thread that serves it, before it answers REACTOR_GONE; then close the descriptor. */
+/* By the thread that serves it, before it closes the descriptor and answers REACTOR_GONE. */
 void reactor_remove(struct reactor *reactor, struct reactor_source *source);
 /* Has it served once more: a statement ended elsewhere, a timer fired. Any thread. */
 void reactor_kick(struct reactor *reactor, struct reactor_source *source);

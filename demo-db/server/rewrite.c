@@ -194,6 +194,14 @@ static void write_dollar_string(struct rewriter *r)
 	append_quoted(&r->out, text + tag, r->token.bytes - 2 * tag);
 }
 
+/* $2 is the second parameter wherever it stands; SQLite numbers $names by appearance, ?2 as said.
+ */
+static void write_parameter(struct rewriter *r)
+{
+	append(&r->out, "?", 1);
+	append(&r->out, r->token.text + 1, r->token.bytes - 1);
+}
+
 /* ---- Types and casts ---------------------------------------------------------------------- */
 
 static const struct {
@@ -466,6 +474,8 @@ static void write_literal(struct rewriter *r)
 		write_escape_string(r);
 	else if (r->token.kind == TOKEN_DOLLAR)
 		write_dollar_string(r);
+	else if (r->token.kind == TOKEN_PARAMETER)
+		write_parameter(r);
 	else
 		copy_token(r);
 	step(r);

@@ -45,7 +45,7 @@ static void a_cast_wraps_the_operand_before_it(void **state)
 	assert_sql("select a.b::text, 1", "select CAST(a.b AS TEXT), 1");
 	assert_sql("select (1 + 2)::bigint", "select CAST((1 + 2) AS INTEGER)");
 	assert_sql("select f(x, (y))::float8 from t", "select CAST(f(x, (y)) AS REAL) from t");
-	assert_sql("select $1::varchar(20)", "select CAST($1 AS TEXT)");
+	assert_sql("select $1::varchar(20)", "select CAST(?1 AS TEXT)");
 	assert_sql("select x::int::text", "select CAST(CAST(x AS INTEGER) AS TEXT)");
 	assert_sql("select '1'::timestamp without time zone, 2", "select CAST('1' AS TEXT), 2");
 	assert_sql("select 1 + 2::int", "select 1 + CAST(2 AS INTEGER)");
@@ -54,12 +54,19 @@ static void a_cast_wraps_the_operand_before_it(void **state)
 	assert_refused("select '{}'::int[]", "0A000");
 }
 
+static void parameters_keep_their_numbers(void **state)
+{
+	(void)state;
+	assert_sql("update t set a = $2 where b = $1 and c = $2",
+		"update t set a = ?2 where b = ?1 and c = ?2");
+}
+
 static void strings_of_every_spelling_become_plain_ones(void **state)
 {
 	(void)state;
 	assert_sql("select E'a\\'b\\nc''d'", "select 'a''b\nc''d'");
 	assert_sql("select $$it's$$", "select 'it''s'");
-	assert_sql("select $q$a$$b$q$, $1", "select 'a$$b', $1");
+	assert_sql("select $q$a$$b$q$, $1", "select 'a$$b', ?1");
 	assert_sql("select 'a;b' ;", "select 'a;b'");
 	assert_refused("select 'open", "42601");
 }
@@ -186,6 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cast_wraps_the_operand_before_it),
+		cmocka_unit_test(parameters_keep_their_numbers),
 		cmocka_unit_test(strings_of_every_spelling_become_plain_ones),
 		cmocka_unit_test(constants_of_the_session_are_written_in),
 		cmocka_unit_test(definitions_lose_what_sqlite_has_not),

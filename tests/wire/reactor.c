@@ -19,7 +19,8 @@ struct peer {
 	atomic_ulong bytes;
 	struct peer *waits_for; /* its service blocks until that one was served */
 	sem_t served_once, gate;
-	bool gated;
+	bool gated, leaves;
+	sem_t released;
 };
 
 struct fixture {
@@ -32,7 +33,7 @@ static enum reactor_answer serve(void *arg, struct reactor_source *source)
 	struct peer *peer = (struct peer *)source;
 	char data[256];
 	ssize_t got;
-	(void)arg;
+	arg = *(struct reactor **)arg;
 	if (atomic_fetch_add(&peer->inside, 1))
 		atomic_fetch_add(&peer->overlaps, 1);
 	while ((got = read(source->fd, data, sizeof data)) > 0)
@@ -43,17 +44,27 @@ static enum reactor_answer serve(void *arg, struct reactor_source *source)
 		sem_wait(&peer->gate);
 	atomic_fetch_add(&peer->served, 1);
 	atomic_fetch_sub(&peer->inside, 1);
+	if (peer->leaves)
+		reactor_remove(arg, source);
 	sem_post(&peer->served_once);
-	return REACTOR_WAIT;
+	return peer->leaves ? REACTOR_GONE : REACTOR_WAIT;
+}
+
+static void release(void *arg, struct reactor_source *source)
+{
+	(void)arg;
+	sem_post(&((struct peer *)source)->released);
 }
 
 static int start(void **state)
 {
 	static struct fixture f;
 	memset(&f, 0, sizeof f);
-	const struct reactor_options options = {
-		.struct_size = sizeof options, .threads = 4, .serve = serve
-	};
+	const struct reactor_options options = { .struct_size = sizeof options,
+		.threads = 4,
+		.serve = serve,
+		.release = release,
+		.arg = &f.reactor };
 	if (reactor_start(&f.reactor, &options))
 		return -1;
 	for (int i = 0; i < SOURCES; i++) {
@@ -64,6 +75,7 @@ static int start(void **state)
 		f.peers[i].client = pair[1];
 		sem_init(&f.peers[i].served_once, 0, 0);
 		sem_init(&f.peers[i].gate, 0, 0);
+		sem_init(&f.peers[i].released, 0, 0);
 	}
 	*state = &f;
 	return 0;
@@ -145,6 +157,24 @@ static void no_source_is_ever_served_twice_at_once_and_no_byte_is_missed(void **
 	}
 }
 
+static void a_removed_source_is_released_once_no_poll_can_know_it(void **state)
+{
+	struct fixture *f = *state;
+	struct peer *peer = &f->peers[0], *other = &f->peers[1];
+	peer->leaves = true;
+	assert_int_equal(reactor_add(f->reactor, &peer->source), 0);
+	assert_int_equal(reactor_add(f->reactor, &other->source), 0);
+	assert_int_equal(write(peer->client, "x", 1), 1);
+	sem_wait(&peer->served_once);
+	assert_int_equal(write(other->client, "x", 1), 1); /* ends the poll that may be under way */
+	sem_wait(&peer->released);
+	assert_int_equal(write(peer->client, "x", 1), 1);
+	assert_int_equal(write(other->client, "x", 1), 1);
+	sem_wait(&other->served_once);
+	sem_wait(&other->served_once);
+	assert_int_equal(atomic_load(&peer->served), 1);
+}
+
 static void it_stops_while_idle_and_counts_what_it_did(void **state)
 {
 	struct fixture *f = *state;
@@ -169,6 +199,8 @@ int main(void)
 			an_edge_during_a_service_leads_to_another, start, stop),
 		cmocka_unit_test_setup_teardown(
 			no_source_is_ever_served_twice_at_once_and_no_byte_is_missed, start, stop),
+		cmocka_unit_test_setup_teardown(
+			a_removed_source_is_released_once_no_poll_can_know_it, start, stop),
 		cmocka_unit_test_setup_teardown(
 			it_stops_while_idle_and_counts_what_it_did, start, stop),
 	};
