@@ -76,6 +76,8 @@ int connection_open(struct connections *pool, struct connection **out, struct fa
 	int rc = sqlite3_open_v2(pool->options.path, &connection->db, flags, pool->options.vfs);
 	if (rc == SQLITE_OK)
 		rc = configure(pool, connection->db);
+	if (rc == SQLITE_OK && pool->options.on_connection)
+		rc = pool->options.on_connection(pool->options.on_connection_arg, connection->db);
 	if (rc != SQLITE_OK) {
 		int status = failure_sqlite(failure, connection->db, rc);
 		if (*db_pool_refusal())

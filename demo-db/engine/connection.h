@@ -38,6 +38,8 @@ struct connection_options {
 	uint64_t wal_limit_bytes;
 	bool pooled_pages; /* fetch pages from the pool without a copy */
 	bool sync_commits, read_only;
+	int (*on_connection)(void *arg, sqlite3 *db);
+	void *on_connection_arg;
 };
 
 struct connections {

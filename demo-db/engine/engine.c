@@ -102,7 +102,9 @@ static void init_connections(struct db_engine *engine)
 		.wal_limit_bytes = options->wal_limit_bytes,
 		.pooled_pages = engine->storage.pool != NULL,
 		.sync_commits = options->sync_commits,
-		.read_only = options->read_only };
+		.read_only = options->read_only,
+		.on_connection = options->on_connection,
+		.on_connection_arg = options->on_connection_arg };
 	engine->connections.catalog = &engine->tables;
 	engine->connections.locks =
 		(struct lock_space_refs){ .global = &engine->global, .gate = &engine->gate };

@@ -91,6 +91,7 @@ const char *db_error_sqlstate(int error); /* five characters; "00000" for 0 */
 
 struct db_engine;
 struct db_session;
+struct sqlite3;
 
 enum db_io {		/* how pages are read from the file */
 	DB_IO_AUTO,	/* O_DIRECT where the file system has it, else buffered with latency */
@@ -122,6 +123,10 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 	bool read_only;
 	void (*log)(void *arg, const char *line); /* NULL: stderr; rare lines */
 	void *log_arg;
+	/* The host's functions and virtual tables, on each new SQLite connection: 0 or an SQLite
+	 * error. Any thread; it must not run statements. */
+	int (*on_connection)(void *arg, struct sqlite3 *db);
+	void *on_connection_arg;
 };
 
 /* Opens the data folder and starts the workers. 0, or a negative error with one line of at most
@@ -211,6 +216,8 @@ enum db_request_flags {
 	DB_EXEMPT = 1u << 2,	 /* not cancellable by libcancel */
 	DB_GENTLE = 1u << 3,	 /* scan through a small ring of pool frames */
 	DB_VIEW = 1u << 4,	 /* a system view: resume queue, bears no SLO, never cancelled */
+	DB_HAND_OVER = 1u << 5,	 /* db_execute: when no worker slot is free at once, queue it */
+	DB_FAIL_BLOCK = 1u << 6, /* the host found an error itself: fail the open block */
 };
 
 struct db_result {
@@ -291,6 +298,9 @@ int db_submit(struct db_session *session, const struct db_request *request) CANC
  * lives until the session's next statement. */
 int db_execute(
 	struct db_session *session, const struct db_request *request, struct db_result *result);
+/* With DB_HAND_OVER: DB_QUEUED when no slot was free. Then the request must live on, and on_done
+ * follows from a worker; it is not called for what ran at once. For a thread that serves others. */
+#define DB_QUEUED 1
 
 /* The client's own cancel, by any thread while the session is open. Hits the statement that runs
  * now or waits, never the next one; true if there was one. It ends with 57014, without a rerun. */

@@ -385,6 +385,8 @@ static int run_any(struct db_session *session)
 		return tell_abort(session);
 	if (state == TX_FAILED && verb != VERB_COMMIT && verb != VERB_ROLLBACK)
 		return failure_set(&session->run.failure, DB_EFAILED, NULL);
+	if (session->request.flags & DB_FAIL_BLOCK)
+		return failure_set(&session->run.failure, DB_EFAILED, NULL);
 	if (session->request.function)
 		return host_execute(session);
 	if (verb_is_control(verb))

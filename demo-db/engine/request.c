@@ -100,7 +100,7 @@ static void show(struct db_session *session)
 static enum job_class class_of(struct db_session *session)
 {
 	enum verb verb = session->run.verb;
-	if ((session->request.flags & DB_VIEW) || verb == VERB_COMMIT || verb == VERB_ROLLBACK ||
+	if ((session->request.flags & (DB_VIEW | DB_FAIL_BLOCK)) || verb == VERB_COMMIT || verb == VERB_ROLLBACK ||
 		session_cancelled(session) != BY_NOBODY)
 		return JOB_FINISH;
 	return lock_holds_any(&session->owner) ? JOB_RESUME : JOB_NORMAL;
@@ -424,11 +424,21 @@ static void await_done(struct db_session *session)
 	pthread_mutex_unlock(&session->fence);
 }
 
+/* From here on the session is the worker's. */
+static int hand_over(struct db_session *session)
+{
+	session->synchronous = false;
+	int rc = enqueue(session, false);
+	return rc ? refuse(session, rc, false) : DB_QUEUED;
+}
+
 static int run_here(struct db_session *session)
 {
 	struct workers *workers = &session->engine->workers;
 	session->job.class = class_of(session);
 	session->run.at_once = workers_try_enter(workers, &session->job);
+	if (!session->run.at_once && (session->request.flags & DB_HAND_OVER))
+		return hand_over(session);
 	if (!session->run.at_once) {
 		int rc = enqueue(session, true);
 		if (rc)
@@ -467,11 +477,13 @@ int db_execute(
 	int rc = prepare_request(session, request, true);
 	if (rc == 0)
 		rc = request->function ? run_elsewhere(session) : run_here(session);
+	if (rc == DB_QUEUED)
+		return rc;
 	if (rc)
 		return tell_refusal(result, rc);
 	if (result)
 		*result = session->result;
-	if (request->on_done)
+	if (request->on_done && !(request->flags & DB_HAND_OVER))
 		request->on_done(request->arg, &session->result);
 	return session->result.status;
 }

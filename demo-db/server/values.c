@@ -18,45 +18,64 @@ static const struct {
 	const char *word;
 	enum pg_type type;
 } declared_types[] = {
-	{ "smallint", PG_INT2 },
-	{ "int2", PG_INT2 },
-	{ "bigint", PG_INT8 },
+	/* the first of a type is its own name */
 	{ "int8", PG_INT8 },
-	{ "bigserial", PG_INT8 },
-	{ "int", PG_INT4 },
-	{ "integer", PG_INT4 },
 	{ "int4", PG_INT4 },
-	{ "serial", PG_INT4 },
-	{ "bool", PG_BOOL },
-	{ "boolean", PG_BOOL },
-	{ "real", PG_FLOAT8 },
-	{ "float4", PG_FLOAT4 },
-	{ "float8", PG_FLOAT8 },
-	{ "float", PG_FLOAT8 },
-	{ "double", PG_FLOAT8 },
-	{ "numeric", PG_NUMERIC },
-	{ "decimal", PG_NUMERIC },
+	{ "integer", PG_INT4 },
+	{ "int", PG_INT4 },
+	{ "bigint", PG_INT8 },
+	{ "text", PG_TEXT },
+	{ "bpchar", PG_BPCHAR },
 	{ "char", PG_BPCHAR },
 	{ "character", PG_BPCHAR },
 	{ "varchar", PG_VARCHAR },
-	{ "text", PG_TEXT },
+	{ "timestamp", PG_TIMESTAMP },
+	{ "timestamptz", PG_TIMESTAMPTZ },
+	{ "bool", PG_BOOL },
+	{ "boolean", PG_BOOL },
+	{ "float8", PG_FLOAT8 },
+	{ "real", PG_FLOAT8 },
+	{ "double", PG_FLOAT8 },
+	{ "float", PG_FLOAT8 },
+	{ "float4", PG_FLOAT4 },
+	{ "numeric", PG_NUMERIC },
+	{ "decimal", PG_NUMERIC },
 	{ "bytea", PG_BYTEA },
 	{ "blob", PG_BYTEA },
 	{ "date", PG_DATE },
-	{ "timestamp", PG_TIMESTAMP },
-	{ "timestamptz", PG_TIMESTAMPTZ },
+	{ "int2", PG_INT2 },
+	{ "smallint", PG_INT2 },
+	{ "serial", PG_INT4 },
+	{ "bigserial", PG_INT8 },
+	{ "name", PG_TEXT },
+	{ "oid", PG_INT8 },
 };
+
+enum pg_type value_type_named(const char *name, size_t bytes)
+{
+	for (size_t i = 0; bytes && i < sizeof declared_types / sizeof *declared_types; i++) {
+		const char *word = declared_types[i].word;
+		if ((word[0] | 0x20) == (name[0] | 0x20) && strncasecmp(name, word, bytes) == 0 &&
+			!word[bytes])
+			return declared_types[i].type;
+	}
+	return PG_UNKNOWN;
+}
+
+const char *value_type_name(enum pg_type type)
+{
+	for (size_t i = 0; i < sizeof declared_types / sizeof *declared_types; i++)
+		if (declared_types[i].type == type)
+			return declared_types[i].word;
+	return "text";
+}
 
 static enum pg_type declared_type(const char *declared)
 {
 	size_t bytes = 0;
 	while (isalnum((unsigned char)declared[bytes]))
 		bytes++;
-	for (size_t i = 0; i < sizeof declared_types / sizeof *declared_types; i++)
-		if (strlen(declared_types[i].word) == bytes &&
-			strncasecmp(declared, declared_types[i].word, bytes) == 0)
-			return declared_types[i].type;
-	return PG_UNKNOWN;
+	return value_type_named(declared, bytes);
 }
 
 static enum pg_type type_of_value(enum db_type actual)
@@ -403,7 +422,9 @@ static int read_binary(
 	struct wire_bytes b, enum pg_type type, struct db_value *v, struct value_error *error)
 {
 	int16_t expected = value_pg_length(type);
-	if (!value_has_binary(type) || type == PG_UNKNOWN)
+	if (type == PG_UNKNOWN) /* told to be text: its binary form is the same */
+		return read_text(b, type, NULL, v, error);
+	if (!value_has_binary(type))
 		return wrong(error, "0A000", "no binary form for a parameter of this type",
 			(struct wire_bytes){ .length = -1 });
 	if (expected > 0 && b.length != expected)

@@ -36,6 +36,9 @@ enum pg_type { /* object ids of pg_type */
 
 /* Of a declared type as written in CREATE TABLE (NULL: none) and, then, of the value. */
 enum pg_type value_pg_type(const char *declared, enum db_type actual);
+/* Of a type's name in SQL, in any case; PG_UNKNOWN if it has none here. And back (int8, text …). */
+enum pg_type value_type_named(const char *name, size_t bytes);
+const char *value_type_name(enum pg_type type);
 int16_t value_pg_length(enum pg_type type); /* bytes, -1 variable */
 /* Is there a binary form for it here? */
 bool value_has_binary(enum pg_type type);

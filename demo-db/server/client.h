@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * client.h - one client of the server: its socket, its start-up, its messages, its end.
+ *
+ * Who may touch what: the thread that serves the client owns everything but the atomic fields,
+ * which others read or set as said beside them. While a statement runs on a worker thread
+ * (query.running is PENDING) the worker owns `query` and `output`, and the serving thread only
+ * looks whether the client has hung up.
+ */
+#ifndef DEMO_DB_CLIENT_H
+#define DEMO_DB_CLIENT_H
+
+#include "demo-db/server/config.h"
+#include "demo-db/server/output.h"
+#include "demo-db/server/prepared.h"
+#include "demo-db/server/query.h"
+#include "demo-db/server/reactor.h"
+#include "demo-db/server/settings.h"
+
+struct server;
+
+enum client_state {
+	CLIENT_STARTUP,	 /* waits for the startup packet */
+	CLIENT_PASSWORD, /* waits for SASLInitialResponse */
+	CLIENT_PROOF,	 /* waits for SASLResponse */
+	CLIENT_READY,
+	CLIENT_LEAVING, /* an answer is on its way, then the end */
+};
+
+/* Why the server ends a client. Set once by anybody, acted on by the serving thread. */
+enum client_doom {
+	DOOM_NONE,
+	DOOM_SHUTDOWN,	    /* 57P01, once it is between transactions */
+	DOOM_SHUTDOWN_NOW,  /* 57P01, whatever it does */
+	DOOM_STARTUP,	    /* start-up took too long */
+	DOOM_IDLE,	    /* 57P05 */
+	DOOM_IDLE_IN_BLOCK, /* 25P03 */
+	DOOM_OUTPUT,	    /* does not read its results */
+	DOOM_GONE,	    /* hung up */
+};
+
+/* What a client waits for that may last too long. */
+enum client_watch {
+	WATCH_NOTHING,
+	WATCH_STARTUP,
+	WATCH_IDLE,
+	WATCH_IDLE_IN_BLOCK,
+	WATCH_OUTPUT,
+	WATCH_STATEMENT,
+};
+
+struct input { /* bytes read and not yet consumed: data[start … end) */
+	uint8_t *data;
+	size_t start, end, capacity;
+};
+
+struct client {
+	struct reactor_source source; /* must be first */
+	struct server *server;
+	struct client *previous, *next; /* the server's list, under its lock */
+	enum client_state state;
+	bool trusted;		  /* came by the socket or loopback: no password */
+	bool counted;		  /* against the limit of sessions */
+	uint32_t process, secret; /* its key for cancel requests */
+	char user[CONFIG_NAME_MAX], database[CONFIG_NAME_MAX], address[64];
+	uint64_t user_hash;
+	const struct config_role *role; /* NULL: none given */
+	struct input input;
+	struct output output;
+	struct settings settings;
+	struct prepared prepared;
+	struct query query;
+	struct db_session *session;
+	struct scram *scram;
+	uint64_t arrival_ns; /* when what is in `input` arrived */
+	uint64_t unread_ns;  /* when bytes still in the socket arrived; 0 none known */
+	bool writable_watched;
+
+	_Atomic uint32_t doom;	     /* enum client_doom; anybody, once */
+	_Atomic uint64_t watch;	     /* enum client_watch in the low bits, deadline in ns above */
+	_Atomic bool interrupted;    /* the statement is being cancelled; cleared at its start */
+	_Atomic bool timed_out;	     /* … because of statement_timeout */
+	_Atomic bool in_callback;    /* a worker is inside on_done: the client must not be freed */
+	_Atomic uint32_t shown_tx;   /* 'I', 'T', 'E' for views */
+	_Atomic uint64_t statements; /* served */
+};
+
+/* A client on an accepted socket, not yet watched. NULL when memory is out. */
+struct client *client_new(struct server *server, int fd, bool trusted, const char *address);
+/* Once nobody can know it any more. */
+void client_free(struct client *client);
+/* Serves: reads, decodes, runs, answers. */
+enum reactor_answer client_serve(struct client *client);
+
+/* Any thread, under the server's lock of clients (so that the client exists). */
+void client_doom(struct client *client, enum client_doom why);
+void client_cancel(struct client *client, bool timed_out);
+/* Looks at the clock for it: dooms or cancels what takes too long. */
+void client_tick(struct client *client, uint64_t now_ns);
+
+/* An error to the client: message, hint and detail may be NULL. */
+void client_error(struct client *client, const char *sqlstate, const char *message,
+	const char *detail, const char *hint, int position);
+void client_fatal(struct client *client, const char *sqlstate, const char *message);
+/* Watches for `what` to last longer than `limit_ns` from now (0: no limit). */
+void client_set_watch(
+	struct client *client, enum client_watch what, uint64_t from_ns, uint64_t limit_ns);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the lifetimes of statements and portals. It must not know messages, the engine or what a
+ * statement answers.
+ */
+#include "demo-db/server/prepared.h"
+#include "demo-db/server/lexer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+static uint64_t hash_of(const char *data, size_t bytes)
+{
+	uint64_t hash = 14695981039346656037u;
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ (unsigned char)data[i]) * 1099511628211u;
+	return hash;
+}
+
+/* ---- Statements ------------------------------------------------------------------------------
+ */
+
+/* The highest $n of the text; PostgreSQL's limit is 65535. */
+static uint16_t highest_parameter(const char *sql, size_t bytes)
+{
+	struct lexer lexer = { .at = sql, .end = sql + bytes };
+	unsigned long highest = 0;
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
+		t = lexer_next(&lexer)) {
+		unsigned long number =
+			t.kind == TOKEN_PARAMETER ? strtoul(t.text + 1, NULL, 10) : 0;
+		if (number > highest)
+			highest = number;
+	}
+	return highest > UINT16_MAX ? UINT16_MAX : (uint16_t)highest;
+}
+
+static int translate(struct statement *s, const struct dialect_context *context)
+{
+	if (columns_read(s->source, s->source_bytes, &s->columns))
+		return -1;
+	const char *named = s->columns.sql ? s->columns.sql : "";
+	int status = dialect_translate(named, strlen(named), context, &s->dialect);
+	free(s->columns.sql);
+	s->columns.sql = NULL;
+	if (status == 0 && s->dialect.sql) {
+		size_t bytes = strlen(s->dialect.sql);
+		s->kind = business_of(s->dialect.sql, bytes);
+		s->signature = hash_of(s->dialect.sql, bytes);
+	}
+	return status;
+}
+
+struct statement *statement_new(
+	const char *source, size_t bytes, const struct dialect_context *context)
+{
+	struct statement *s = calloc(1, sizeof *s);
+	if (!s)
+		return NULL;
+	s->references = 1;
+	s->source = strndup(source, bytes);
+	s->source_bytes = bytes;
+	if (s->source && translate(s, context) == 0) {
+		s->parameter_count = highest_parameter(s->source, bytes);
+		return s;
+	}
+	statement_free(s);
+	return NULL;
+}
+
+struct statement *statement_share(struct statement *statement)
+{
+	statement->references++;
+	return statement;
+}
+
+void statement_free(struct statement *s)
+{
+	if (!s || --s->references)
+		return;
+	for (uint16_t i = 0; i < s->described_count; i++)
+		free((char *)s->described[i].name);
+	free(s->described);
+	free(s->types);
+	free(s->source);
+	free(s->columns.sql);
+	dialect_free(&s->dialect);
+	free(s);
+}
+
+struct statement *prepared_simple(struct prepared *prepared, const char *source, size_t bytes,
+	uint64_t hash, uint32_t literals, const struct dialect_context *context)
+{
+	struct statement **slot = &prepared->cache[hash % PREPARED_CACHE];
+	struct statement *s = *slot;
+	if (s && s->hash == hash && s->source_bytes == bytes && s->literal_count == literals &&
+		memcmp(s->source, source, bytes) == 0)
+		return s;
+	s = statement_new(source, bytes, context);
+	if (!s)
+		return NULL;
+	s->hash = hash;
+	s->literal_count = (uint16_t)literals;
+	statement_free(*slot);
+	*slot = s;
+	return s;
+}
+
+/* ---- Names ------------------------------------------------------------------------------------
+ */
+
+static struct prepared_name **place_of(struct prepared *prepared, const char *name)
+{
+	struct prepared_name **at =
+		&prepared->names[hash_of(name, strlen(name)) % PREPARED_BUCKETS];
+	while (*at && strcmp((*at)->name, name) != 0)
+		at = &(*at)->next;
+	return at;
+}
+
+struct statement *prepared_find(struct prepared *prepared, const char *name)
+{
+	if (!*name)
+		return prepared->unnamed;
+	struct prepared_name *found = *place_of(prepared, name);
+	return found ? found->statement : NULL;
+}
+
+int prepared_put(struct prepared *prepared, const char *name, struct statement *statement)
+{
+	if (!*name) {
+		statement_free(prepared->unnamed);
+		prepared->unnamed = statement;
+		return 0;
+	}
+	size_t bytes = strlen(name) + 1;
+	struct prepared_name *new =
+		prepared->name_count < PREPARED_NAMES_MAX ? malloc(sizeof *new + bytes) : NULL;
+	if (!new) {
+		statement_free(statement);
+		return -1;
+	}
+	new->statement = statement;
+	memcpy(new->name, name, bytes);
+	struct prepared_name **at = place_of(prepared, name);
+	new->next = *at;
+	*at = new;
+	prepared->name_count++;
+	return 0;
+}
+
+void prepared_close(struct prepared *prepared, const char *name)
+{
+	if (!*name) {
+		statement_free(prepared->unnamed);
+		prepared->unnamed = NULL;
+		return;
+	}
+	struct prepared_name **at = place_of(prepared, name), *found = *at;
+	if (!found)
+		return;
+	*at = found->next;
+	statement_free(found->statement);
+	free(found);
+	prepared->name_count--;
+}
+
+void prepared_close_all(struct prepared *prepared)
+{
+	prepared_close(prepared, "");
+	for (size_t i = 0; i < PREPARED_BUCKETS; i++)
+		while (prepared->names[i])
+			prepared_close(prepared, prepared->names[i]->name);
+}
+
+/* ---- Portals ----------------------------------------------------------------------------------
+ */
+
+/* Everything but the memory, which the next Bind uses again. */
+static void portal_empty(struct portal *portal)
+{
+	void *memory = portal->memory;
+	size_t bytes = portal->memory_bytes;
+	statement_free(portal->statement);
+	wire_out_free(&portal->rows);
+	*portal = (struct portal){
+		.name = portal->name, .next = portal->next, .memory = memory, .memory_bytes = bytes
+	};
+}
+
+static struct portal **portal_place(struct prepared *prepared, const char *name)
+{
+	struct portal **at = &prepared->portals;
+	while (*at && strcmp((*at)->name, name) != 0)
+		at = &(*at)->next;
+	return at;
+}
+
+struct portal *portal_find(struct prepared *prepared, const char *name)
+{
+	if (*name)
+		return *portal_place(prepared, name);
+	return prepared->unnamed_portal.statement ? &prepared->unnamed_portal : NULL;
+}
+
+static struct portal *portal_named(struct prepared *prepared, const char *name)
+{
+	if (*portal_place(prepared, name) || prepared->portal_count == PREPARED_PORTALS_MAX)
+		return NULL;
+	struct portal *portal = calloc(1, sizeof *portal);
+	if (!portal)
+		return NULL;
+	portal->name = strdup(name);
+	if (!portal->name) {
+		free(portal);
+		return NULL;
+	}
+	portal->next = prepared->portals;
+	prepared->portals = portal;
+	prepared->portal_count++;
+	return portal;
+}
+
+struct portal *portal_open(struct prepared *prepared, const char *name, struct statement *statement)
+{
+	struct portal *portal = *name ? portal_named(prepared, name) : &prepared->unnamed_portal;
+	if (!portal)
+		return NULL;
+	statement_share(statement);
+	portal_empty(portal);
+	portal->statement = statement;
+	return portal;
+}
+
+void *portal_memory(struct portal *portal, size_t bytes)
+{
+	if (bytes <= portal->memory_bytes)
+		return portal->memory;
+	free(portal->memory);
+	portal->memory_bytes = 0;
+	portal->memory = malloc(bytes);
+	if (portal->memory)
+		portal->memory_bytes = bytes;
+	return portal->memory;
+}
+
+static void portal_drop(struct prepared *prepared, struct portal **at)
+{
+	struct portal *portal = *at;
+	*at = portal->next;
+	portal_empty(portal);
+	free(portal->memory);
+	free(portal->name);
+	free(portal);
+	prepared->portal_count--;
+}
+
+void portal_close(struct prepared *prepared, const char *name)
+{
+	if (!*name)
+		portal_empty(&prepared->unnamed_portal);
+	else if (*portal_place(prepared, name))
+		portal_drop(prepared, portal_place(prepared, name));
+}
+
+void portal_close_all(struct prepared *prepared)
+{
+	portal_empty(&prepared->unnamed_portal);
+	while (prepared->portals)
+		portal_drop(prepared, &prepared->portals);
+}
+
+void prepared_free(struct prepared *prepared)
+{
+	portal_close_all(prepared);
+	free(prepared->unnamed_portal.memory);
+	prepared_close_all(prepared);
+	for (size_t i = 0; i < PREPARED_CACHE; i++)
+		statement_free(prepared->cache[i]);
+}

@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * query.c - runs the statements of a message, one step after the other.
+ *
+ * Owns the steps, the implicit transaction block around several statements, and the hand-over to a
+ * worker thread when no slot is free. Rows and tags are in rows.c, statements without the engine in
+ * local.c. It must not know sockets.
+ */
+#include "demo-db/server/query.h"
+#include "demo-db/server/local.h"
+#include "demo-db/server/rows.h"
+#include "demo-db/server/server.h"
+#include "demo-db/server/lexer.h"
+#include "demo-db/server/wording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which statements begin and end transactions. */
+enum control { CONTROL_NONE, CONTROL_BEGIN, CONTROL_COMMIT, CONTROL_ROLLBACK };
+
+static enum control control_of(const struct statement *s)
+{
+	if (s->dialect.kind == DIALECT_BEGIN)
+		return CONTROL_BEGIN;
+	if (s->dialect.kind != DIALECT_SQL || !s->dialect.sql)
+		return CONTROL_NONE;
+	if (strcmp(s->dialect.sql, "COMMIT") == 0)
+		return CONTROL_COMMIT;
+	return strcmp(s->dialect.sql, "ROLLBACK") == 0 ? CONTROL_ROLLBACK : CONTROL_NONE;
+}
+
+static char transaction(const struct client *client)
+{
+	return db_session_transaction(client->session);
+}
+
+struct dialect_context query_context(const struct client *client)
+{
+	return (struct dialect_context){ .user = client->user,
+		.database = client->database,
+		.version = SERVER_VERSION,
+		.process = client->process };
+}
+
+void query_free(struct client *client)
+{
+	statement_free(client->query.statement);
+	free(client->query.columns);
+}
+
+static void take_statement(struct query *q, struct statement *statement)
+{
+	statement_share(statement);
+	statement_free(q->statement);
+	q->statement = statement;
+}
+
+/* ---- Errors ------------------------------------------------------------------------------- */
+
+static bool fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
+{
+	client_error(client, sqlstate, message, NULL, hint, 0);
+	client->query.failed = true;
+	client->query.step = STEP_FAILED;
+	return true;
+}
+
+static const char *cancelled_words(const struct client *client)
+{
+	if (client->query.result.by_library)
+		return NULL;
+	if (atomic_load_explicit(&client->timed_out, memory_order_relaxed))
+		return "canceling statement due to statement timeout";
+	return "canceling statement due to user request";
+}
+
+static int position_of(const struct query *q)
+{
+	const char *sql = q->statement->dialect.sql;
+	if (q->result.error_offset < 0 || !sql || !q->written)
+		return 0;
+	int position = wording_position(q->written, q->written_bytes, sql, q->result.error_offset);
+	if (position && q->simple)
+		position += wording_characters(q->text_start, (size_t)(q->written - q->text_start));
+	return position;
+}
+
+/* The engine's error, in PostgreSQL's words. */
+static bool fail_by_engine(struct client *client)
+{
+	struct query *q = &client->query;
+	struct wording wording = { .detail = "" };
+	const char *words = q->result.cancelled ? cancelled_words(client) : NULL;
+	if (q->too_many_rows) {
+		return fail(client, "54000", "the portal keeps too many rows",
+			"Fetch without a row limit, or with LIMIT and OFFSET.");
+	}
+	wording_of(q->result.sqlstate, words ? words : q->result.message, &wording);
+	client_error(
+		client, q->result.sqlstate, wording.message, wording.detail, NULL, position_of(q));
+	q->failed = true;
+	q->step = STEP_FAILED;
+	return true;
+}
+
+static void warn(struct client *client, const char *sqlstate, const char *message)
+{
+	const struct wire_report notice = {
+		.severity = "WARNING", .sqlstate = sqlstate, .message = message
+	};
+	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
+	if (strcmp(least, "error") != 0)
+		wire_notice(&client->output.wire, &notice);
+}
+
+/* ---- Starting a statement -------------------------------------------------------------------
+ */
+
+/* On the worker that ran it; the last thing that worker does with the client. */
+static void on_done(void *arg, const struct db_result *result)
+{
+	struct client *client = arg;
+	struct query *q = &client->query;
+	atomic_store_explicit(&client->in_callback, true, memory_order_relaxed);
+	q->result = *result;
+	snprintf(q->message, sizeof q->message, "%s", result->message);
+	q->result.message = q->message;
+	atomic_store_explicit(&q->running, RUNNING_ENDED, memory_order_release);
+	reactor_kick(client->server->reactor, &client->source);
+	atomic_store_explicit(&client->in_callback, false, memory_order_release);
+}
+
+/* Runs q->request; then `next`. True: it has ended; false: a worker has it. */
+static bool start(struct client *client, enum query_step next)
+{
+	struct query *q = &client->query;
+	q->request.struct_size = sizeof q->request;
+	q->request.key = client->process;
+	q->request.flags |= DB_HAND_OVER;
+	q->request.on_done = on_done;
+	q->request.arg = client;
+	q->step = next;
+	atomic_store_explicit(&client->interrupted, false, memory_order_relaxed);
+	atomic_store_explicit(&q->running, RUNNING_PENDING, memory_order_relaxed);
+	if (db_execute(client->session, &q->request, &q->result) == DB_QUEUED) {
+		atomic_fetch_add_explicit(
+			&client->server->counters.handed_over, 1, memory_order_relaxed);
+		return false;
+	}
+	atomic_store_explicit(&q->running, RUNNING_NOTHING, memory_order_relaxed);
+	return true;
+}
+
+/* BEGIN, COMMIT and ROLLBACK nobody wrote. */
+static bool start_hidden(struct client *client, const char *sql, enum query_step next)
+{
+	struct query *q = &client->query;
+	q->request = (struct db_request){ .sql = sql,
+		.class_index = BUSINESS_WRITE,
+		.priority = BUSINESS_WRITE,
+		.flags = strcmp(sql, "") == 0 ? DB_FAIL_BLOCK : 0 };
+	return start(client, next);
+}
+
+/* Time the statement spent waiting counts from its message's arrival, or from the end of the
+ * statement of the same client before it. */
+static uint64_t arrival_of(const struct query *q)
+{
+	return q->arrival_ns > q->last_end_ns ? q->arrival_ns : q->last_end_ns;
+}
+
+static void watch_statement(struct client *client)
+{
+	uint64_t limit_ms = settings_ms(&client->settings, SETTING_statement_timeout);
+	atomic_store_explicit(&client->timed_out, false, memory_order_relaxed);
+	client_set_watch(
+		client, WATCH_STATEMENT, limit_ms ? cancel_now_ns() : 0, limit_ms * 1000000);
+}
+
+static bool start_statement(struct client *client)
+{
+	struct query *q = &client->query;
+	const struct statement *s = q->statement;
+	const struct portal *portal = q->portal;
+	enum business business = s->kind.business;
+	q->request = (struct db_request){ .sql = s->dialect.sql,
+		.parameters = portal ? portal->values : q->literals,
+		.parameter_count = portal ? portal->value_count : s->literal_count,
+		.flags = s->kind.view ? DB_VIEW : 0,
+		.arrival_ns = arrival_of(q),
+		.signature = s->signature,
+		.class_index = (uint8_t)business,
+		.priority = (uint8_t)business,
+		.on_columns = rows_on_columns,
+		.on_row = rows_on_row };
+	q->ran_any = true;
+	watch_statement(client);
+	rows_begin(client, q->simple || (portal && portal->describe_next));
+	return start(client, STEP_RAN);
+}
+
+/* ---- The next statement ----------------------------------------------------------------------
+ */
+
+/* Only white space, comments and semicolons left? */
+static bool is_last(const struct query *q)
+{
+	struct lexer lexer = { .at = q->text, .end = q->text + q->text_bytes };
+	struct token t;
+	if (q->text_bytes == 0)
+		return true;
+	do
+		t = lexer_next(&lexer);
+	while (token_is_symbol(&t, ";"));
+	return t.kind == TOKEN_END;
+}
+
+/* Extended protocol: would the transaction end right after this Execute? */
+static bool sync_follows(const struct client *client)
+{
+	const struct input *input = &client->input;
+	return input->start < input->end && input->data[input->start] == WIRE_SYNC;
+}
+
+static uint64_t hash_of(const char *data, size_t bytes)
+{
+	uint64_t hash = 14695981039346656037u; /* FNV-1a (Fowler, Noll, Vo) */
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ (unsigned char)data[i]) * 1099511628211u;
+	return hash;
+}
+
+/* Cuts the next statement off the text; NULL: memory is out. */
+static struct statement *next_of_text(struct client *client)
+{
+	struct query *q = &client->query;
+	struct dialect_context context = query_context(client);
+	struct literals taken;
+	const char *source = q->text;
+	size_t used, bytes;
+	uint64_t hash;
+	bool exact = atomic_load_explicit(&client->server->partial_indexes, memory_order_relaxed);
+	taken.count = 0;
+	if (!exact && literals_take(q->text, q->text_bytes, &taken)) {
+		used = taken.used;
+		source = taken.text;
+		bytes = taken.bytes;
+		hash = taken.hash;
+		memcpy(q->literals, taken.values, taken.count * sizeof *taken.values);
+	} else {
+		used = bytes = lexer_statement_bytes(q->text, q->text_bytes);
+		taken.count = 0;
+		hash = hash_of(source, bytes < LITERALS_TEXT_MAX ? bytes : LITERALS_TEXT_MAX);
+	}
+	struct statement *s =
+		prepared_simple(&client->prepared, source, bytes, hash, taken.count, &context);
+	q->written = q->text;
+	q->written_bytes = used;
+	q->text += used;
+	q->text_bytes -= used;
+	return s;
+}
+
+static bool refuse_in_failed_block(struct client *client)
+{
+	return fail(client, "25P02",
+		"current transaction is aborted, commands ignored until end of transaction block",
+		NULL);
+}
+
+/* BEGIN inside an implicit block makes it the client's. */
+static bool take_over_block(struct client *client)
+{
+	struct query *q = &client->query;
+	q->implicit = false;
+	q->ran_any = true;
+	wire_complete(&client->output.wire, "BEGIN");
+	q->step = q->simple ? STEP_NEXT : STEP_DONE;
+	return true;
+}
+
+/* A BEGIN without modes has the session's. */
+static const char *session_begin(const struct client *client)
+{
+	static const char *const forms[] = { "BEGIN", "BEGIN READ ONLY",
+		"BEGIN ISOLATION LEVEL REPEATABLE READ",
+		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" };
+	const struct settings *settings = &client->settings;
+	const char *level = settings_get(settings, SETTING_default_transaction_isolation);
+	bool snapshot = strncmp(level, "repeatable", 6) == 0 || strncmp(level, "serial", 6) == 0;
+	return forms[settings_on(settings, SETTING_default_transaction_read_only) + 2 * snapshot];
+}
+
+static bool start_begin(struct client *client)
+{
+	struct query *q = &client->query;
+	const char *form = session_begin(client);
+	if (strcmp(q->statement->dialect.sql, "BEGIN") != 0 || strcmp(form, "BEGIN") == 0)
+		return start_statement(client);
+	q->request = (struct db_request){ .sql = form,
+		.arrival_ns = arrival_of(q),
+		.class_index = BUSINESS_WRITE,
+		.priority = BUSINESS_WRITE };
+	rows_begin(client, false);
+	q->ran_any = true;
+	return start(client, STEP_RAN);
+}
+
+/* Several statements are one block; so is a single one that the session's defaults bind. */
+static bool wants_implicit(const struct client *client)
+{
+	const struct query *q = &client->query;
+	if (transaction(client) != 'I' || q->implicit || q->statement->kind.view)
+		return false;
+	if (settings_on(&client->settings, SETTING_default_transaction_read_only))
+		return true;
+	return q->simple ? !is_last(q) : !sync_follows(client);
+}
+
+static bool run_taken(struct client *client)
+{
+	struct query *q = &client->query;
+	enum control control = control_of(q->statement);
+	char state = transaction(client);
+	bool ends = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
+	if (state == 'E' && !ends)
+		return refuse_in_failed_block(client);
+	if (q->simple && q->statement->parameter_count != q->statement->literal_count)
+		return fail(client, "42P02", "there is no parameter $1",
+			"Parameters belong to the extended protocol.");
+	if (local_is(q->statement)) {
+		rows_begin(client, q->simple || (q->portal && q->portal->describe_next));
+		if (!local_answer(client)) {
+			q->failed = true;
+			q->step = STEP_FAILED;
+		} else {
+			q->ran_any = true;
+			q->step = q->simple ? STEP_NEXT : STEP_DONE;
+		}
+		return true;
+	}
+	if (control == CONTROL_BEGIN)
+		return q->implicit ? take_over_block(client) : start_begin(client);
+	if (ends && q->implicit) {
+		warn(client, "25P01", "there is no transaction in progress");
+		q->implicit = false;
+	}
+	if (!ends && wants_implicit(client)) {
+		q->implicit = true;
+		return start_hidden(client, session_begin(client), STEP_BEGUN);
+	}
+	return start_statement(client);
+}
+
+static bool step_next(struct client *client)
+{
+	struct query *q = &client->query;
+	if (q->simple) {
+		struct statement *s = NULL;
+		while (q->text_bytes) {
+			s = next_of_text(client);
+			if (!s)
+				return fail(client, "53200", "out of memory", NULL);
+			if (s->dialect.kind != DIALECT_EMPTY)
+				break;
+			s = NULL;
+		}
+		if (!s) {
+			if (!q->ran_any)
+				wire_empty(&client->output.wire, 'I');
+			q->step = STEP_END;
+			return true;
+		}
+		take_statement(q, s);
+	}
+	const struct dialect *d = &q->statement->dialect;
+	if (d->kind == DIALECT_REFUSED)
+		return fail(client, d->sqlstate, d->message, d->hint);
+	return run_taken(client);
+}
+
+static bool step_begun(struct client *client)
+{
+	if (client->query.result.status == 0)
+		return start_statement(client);
+	client->query.implicit = false;
+	return fail_by_engine(client);
+}
+
+/* ---- After a statement ----------------------------------------------------------------------
+ */
+
+static void end_block(struct client *client, bool committed)
+{
+	settings_end_block(&client->settings, committed);
+	portal_close_all(&client->prepared);
+}
+
+static void after_statement(struct client *client, enum control control)
+{
+	struct query *q = &client->query;
+	const struct business_kind *kind = &q->statement->kind;
+	bool ended = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
+	if (kind->partial)
+		atomic_store_explicit(&client->server->partial_indexes, true, memory_order_relaxed);
+	if (ended && transaction(client) == 'I')
+		end_block(client, strcmp(q->result.tag, "COMMIT") == 0);
+}
+
+static bool step_ran(struct client *client)
+{
+	struct query *q = &client->query;
+	enum control control = control_of(q->statement);
+	q->last_end_ns = q->result.done_ns;
+	client_set_watch(client, WATCH_NOTHING, 0, 0);
+	if (q->result.status) {
+		if (control != CONTROL_NONE && transaction(client) == 'I')
+			end_block(client, false);
+		return fail_by_engine(client);
+	}
+	if (q->result.message && *q->result.message)
+		warn(client, q->result.sqlstate, q->result.message);
+	rows_complete(client);
+	if (q->portal && control != CONTROL_NONE)
+		q->portal = NULL; /* goes with the block */
+	after_statement(client, control);
+	q->step = q->simple ? STEP_NEXT : STEP_DONE;
+	return true;
+}
+
+static bool step_end(struct client *client)
+{
+	struct query *q = &client->query;
+	if (q->implicit)
+		return start_hidden(client, "COMMIT", STEP_COMMITTED);
+	q->step = STEP_DONE;
+	return true;
+}
+
+static bool step_committed(struct client *client)
+{
+	struct query *q = &client->query;
+	q->implicit = false;
+	q->last_end_ns = q->result.done_ns;
+	end_block(client, q->result.status == 0);
+	if (q->result.status)
+		return fail_by_engine(client);
+	q->step = STEP_DONE;
+	return true;
+}
+
+static bool step_failed(struct client *client)
+{
+	struct query *q = &client->query;
+	q->skip_to_sync = !q->simple && !q->sync;
+	if (q->implicit && transaction(client) != 'I')
+		return start_hidden(client, "ROLLBACK", STEP_ROLLED_BACK);
+	if (!q->implicit && transaction(client) == 'T')
+		return start_hidden(client, "", STEP_ROLLED_BACK);
+	q->step = STEP_ROLLED_BACK;
+	return true;
+}
+
+static bool step_rolled_back(struct client *client)
+{
+	struct query *q = &client->query;
+	if (q->implicit || transaction(client) == 'I')
+		end_block(client, false);
+	q->implicit = false;
+	q->step = STEP_DONE;
+	return true;
+}
+
+static bool step_done(struct client *client)
+{
+	struct query *q = &client->query;
+	statement_free(q->statement);
+	q->statement = NULL;
+	q->portal = NULL;
+	q->step = STEP_NONE;
+	if (!q->simple && !q->sync)
+		return true;
+	if (q->sync && transaction(client) == 'I')
+		portal_close_all(&client->prepared);
+	settings_report(&client->settings, &client->output.wire);
+	wire_ready(&client->output.wire, transaction(client));
+	return true;
+}
+
+/* ---- The machine ------------------------------------------------------------------------------
+ */
+
+static void begin(struct client *client, enum query_step step, bool simple, bool sync)
+{
+	struct query *q = &client->query;
+	q->step = step;
+	q->simple = simple;
+	q->sync = sync;
+	q->failed = false;
+	q->ran_any = false;
+	q->written = NULL;
+	q->portal = NULL;
+	q->row_limit = 0;
+	q->format_count = 0;
+	q->arrival_ns = client->arrival_ns;
+}
+
+void query_begin_simple(struct client *client, const char *sql)
+{
+	struct query *q = &client->query;
+	begin(client, STEP_NEXT, true, false);
+	q->skip_to_sync = false;
+	q->text = q->text_start = sql;
+	q->text_bytes = strlen(sql);
+	portal_close(&client->prepared, "");
+	if (!wire_utf8_valid(sql, q->text_bytes))
+		fail(client, "22021", "invalid byte sequence for encoding \"UTF8\"", NULL);
+}
+
+void query_begin_execute(struct client *client, struct portal *portal, uint32_t max_rows)
+{
+	struct query *q = &client->query;
+	begin(client, STEP_NEXT, false, false);
+	take_statement(q, portal->statement);
+	q->portal = portal;
+	q->row_limit = max_rows;
+	q->formats = portal->formats;
+	q->format_count = portal->format_count;
+	q->written = portal->statement->source;
+	q->written_bytes = portal->statement->source_bytes;
+	if (portal->rows_left || portal->finished) {
+		rows_continue(client);
+		q->step = STEP_DONE;
+	} else if (portal->statement->dialect.kind == DIALECT_EMPTY) {
+		wire_empty(&client->output.wire, 'I');
+		q->step = STEP_DONE;
+	}
+}
+
+void query_begin_sync(struct client *client)
+{
+	begin(client, STEP_END, false, true);
+	client->query.skip_to_sync = false;
+}
+
+void query_begin_failure(struct client *client)
+{
+	begin(client, STEP_FAILED, false, false);
+	client->query.failed = true;
+}
+
+enum query_answer query_run(struct client *client)
+{
+	static bool (*const steps[STEP_COUNT])(struct client *) = { [STEP_NEXT] = step_next,
+		[STEP_BEGUN] = step_begun,
+		[STEP_RAN] = step_ran,
+		[STEP_END] = step_end,
+		[STEP_COMMITTED] = step_committed,
+		[STEP_FAILED] = step_failed,
+		[STEP_ROLLED_BACK] = step_rolled_back,
+		[STEP_DONE] = step_done };
+	struct query *q = &client->query;
+	atomic_store_explicit(&q->running, RUNNING_NOTHING, memory_order_relaxed);
+	while (q->step != STEP_NONE)
+		if (!steps[q->step](client))
+			return QUERY_PENDING;
+	return QUERY_DONE;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the start of libcancel: a class of tasks for each business priority, and the options of the
+ * configuration's [cancel] section. The environment's CANCEL_… variables win over the file. It must
+ * not know the engine.
+ */
+#include "demo-db/server/runtime.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cancel/observe.h>
+
+static bool started;
+
+/* CANCEL_NAME of an option. */
+static void variable_of(const char *name, char *variable, size_t bytes)
+{
+	size_t at = (size_t)snprintf(variable, bytes, "CANCEL_");
+	for (; *name && at + 1 < bytes; name++)
+		variable[at++] = (char)toupper((unsigned char)*name);
+	variable[at] = '\0';
+}
+
+/* Options can be fixed at start, so they go in by the environment. Returns which were there before:
+ * bit i for option i. */
+static uint64_t lend_environment(const struct config *config)
+{
+	uint64_t own = 0;
+	char variable[CONFIG_NAME_MAX + 8];
+	for (uint32_t i = 0; i < config->cancel_count; i++) {
+		variable_of(config->cancel[i].name, variable, sizeof variable);
+		if (getenv(variable))
+			own |= (uint64_t)1 << i;
+		else
+			setenv(variable, config->cancel[i].value, 0);
+	}
+	return own;
+}
+
+/* Did the library take it? */
+static bool is_in_force(const struct config_option *option)
+{
+	const char *name;
+	char value[CANCEL_TEXT_MAX];
+	bool writable;
+	for (uint32_t i = 0; cancel_option(i, &name, value, &writable) == 0; i++)
+		if (strcmp(name, option->name) == 0)
+			return writable ? cancel_set_option(name, option->value) == 0
+					: strcmp(value, option->value) == 0;
+	return false;
+}
+
+static int check_options(
+	const struct config *config, uint64_t own, char message[CONFIG_MESSAGE_MAX])
+{
+	for (uint32_t i = 0; i < config->cancel_count; i++) {
+		const struct config_option *option = &config->cancel[i];
+		if ((own >> i & 1) || is_in_force(option))
+			continue;
+		snprintf(message, CONFIG_MESSAGE_MAX,
+			"[cancel] %s = %.100s: no such option or value", option->name,
+			option->value);
+		return -1;
+	}
+	return 0;
+}
+
+static void forget_environment(const struct config *config, uint64_t own)
+{
+	char variable[CONFIG_NAME_MAX + 8];
+	for (uint32_t i = 0; i < config->cancel_count; i++) {
+		variable_of(config->cancel[i].name, variable, sizeof variable);
+		if (!(own >> i & 1))
+			unsetenv(variable);
+	}
+}
+
+int runtime_start(const struct config *config, char message[CONFIG_MESSAGE_MAX])
+{
+	_Static_assert(CONFIG_LISTS_MAX <= 64, "a bit for each option");
+	struct cancel_class classes[BUSINESS_LEVELS];
+	for (unsigned i = 0; i < BUSINESS_LEVELS; i++)
+		classes[i] = (struct cancel_class){ .name = business_name((enum business)i),
+			.exempt = i == BUSINESS_SYSTEM };
+	/* a task for each session in a transaction, and one for each statement at work */
+	uint64_t tasks = config->connections + config->workers + 256;
+	const struct cancel_config options = { .struct_size = sizeof options,
+		.classes = classes,
+		.class_count = BUSINESS_LEVELS,
+		.max_tasks = (uint32_t)(tasks < 4096 ? 4096 : tasks) };
+	uint64_t own = lend_environment(config);
+	int status = cancel_start(&options);
+	forget_environment(config, own);
+	if (status) {
+		snprintf(message, CONFIG_MESSAGE_MAX, "cannot start libcancel: %s",
+			cancel_error_text(status));
+		return -1;
+	}
+	started = true;
+	return check_options(config, own, message);
+}
+
+void runtime_stop(void)
+{
+	if (started)
+		cancel_stop();
+	started = false;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * server.h - the server as a whole: its engine, its listeners, its clients, its way down.
+ *
+ * Threads: the reactor's serve; the engine's workers run what did not fit; one ticks, looking every
+ * 100 ms for what took too long. server_start and server_stop by one thread.
+ */
+#ifndef DEMO_DB_SERVER_H
+#define DEMO_DB_SERVER_H
+
+#include "demo-db/server/client.h"
+
+#include <pthread.h>
+
+#define SERVER_VERSION	 "PostgreSQL 15.0 compatible, demo-db on SQLite"
+#define SERVER_LISTENERS 4
+#define SERVER_STARTING_MAX                                                                        \
+	64 /* sockets beyond the sessions, in start-up or with a cancel request */
+
+struct listener {
+	struct reactor_source source; /* must be first */
+	struct server *server;
+	bool local; /* Unix socket */
+	char path[108];
+};
+
+struct server_counters { /* each written by anybody */
+	_Atomic uint64_t accepted, refused, cancel_requests, statements, errors, handed_over;
+};
+
+struct server {
+	struct config config;
+	struct db_engine *engine;
+	struct reactor *reactor;
+	struct listener listeners[SERVER_LISTENERS];
+	uint32_t listener_count;
+	uint8_t scram_secret[SCRAM_KEY_BYTES];
+	struct server_counters counters;
+	uint64_t started_ns;
+
+	pthread_mutex_t lock; /* of the clients' list and what counts them */
+	pthread_cond_t left;  /* a client was freed */
+	struct client *first;
+	uint32_t clients, sessions, next_process;
+	bool draining, hurry;
+
+	pthread_t ticker;
+	bool ticking;
+	_Atomic bool stop_ticking;
+	_Atomic bool paused;	      /* PAUSE: intake is suspended */
+	_Atomic bool partial_indexes; /* some index has a WHERE: literals may matter to plans */
+};
+
+/* Opens the engine and listens. 0, or -1 with one line in `message`; nothing is left behind. */
+int server_start(
+	struct server **server, const struct config *config, char message[CONFIG_MESSAGE_MAX]);
+/* No new clients; idle ones leave, others when their transaction ends, all of them after the drain
+ * time. Returns when the engine is closed. */
+void server_stop(struct server *server);
+/* Another thread waits in server_stop: end what is left at once. */
+void server_hurry(struct server *server);
+
+/* For listeners. A client on an accepted socket; -1: turn it away. */
+int server_welcome(struct server *server, int fd, bool trusted, const char *address);
+bool server_is_draining(struct server *server);
+
+/* For clients. A cancel request by key; false: no such session. */
+bool server_cancel(struct server *server, uint32_t process, uint32_t secret);
+/* A client becomes a session. False: too many (it is told). */
+bool server_admit_session(struct server *server, struct client *client);
+/* The client ends: nobody finds it from here on; later, it is closed. */
+void server_forget(struct server *server, struct client *client);
+void server_left(struct server *server, struct client *client);
+
+#endif
