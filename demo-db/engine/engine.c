@@ -89,6 +89,8 @@ static int init_locks(struct db_engine *engine)
 	lock_init(&engine->global, &global_lock_kind, "global lock", 0);
 	lock_init(&engine->gate, &write_gate_kind, "write gate", 0);
 	declare_resources(engine);
+	engine->locks.on_wait = engine->options.on_wait;
+	engine->locks.on_wait_arg = engine->options.on_wait_arg;
 	return rc;
 }
 

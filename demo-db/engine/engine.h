@@ -127,6 +127,10 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 	 * error. Any thread; it must not run statements. */
 	int (*on_connection)(void *arg, struct sqlite3 *db);
 	void *on_connection_arg;
+	/* The calling thread is about to sleep for a lock inside db_execute: a host whose threads
+	 * serve others can let another take over. Takes leaf locks only, calls nothing here. */
+	void (*on_wait)(void *arg);
+	void *on_wait_arg;
 };
 
 /* Opens the data folder and starts the workers. 0, or a negative error with one line of at most

@@ -388,6 +388,8 @@ static int wait_for_one(struct lock_owner *owner, struct lock *lock, uint8_t mod
 		.grant = reserved };
 	slowByResourceAt(resource, lock->instance, mode);
 	queue_enter(lock, owner);
+	if (space->on_wait)
+		space->on_wait(space->on_wait_arg);
 	int outcome = sleep_until_served(owner, timeout_ns);
 	if (outcome == 0)
 		tell(owner, grant_of(owner, lock), mode);

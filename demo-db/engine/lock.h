@@ -63,6 +63,8 @@ struct lock_space {
 	uint64_t waits[LOCK_KIND_COUNT], wait_ns[LOCK_KIND_COUNT];
 	uint32_t waiters[LOCK_KIND_COUNT];
 	uint64_t timeouts, deadlocks;
+	void (*on_wait)(void *arg); /* before a wait; under the mutex. Set before the first use */
+	void *on_wait_arg;
 };
 
 struct lock_owner {

@@ -22,7 +22,7 @@ struct item {
 	const char *cast_at;		/* the last depth-0 `::`, NULL none */
 	struct token cast_type;
 	unsigned depth, cases;
-	bool plain;	    /* words, names and dots only so far */
+	bool plain;	    /* names with dots between them only, so far */
 	bool plain_to_cast; /* … up to the cast */
 	bool call;	    /* it began with word ( */
 	bool after_call;    /* … whose parenthesis has closed */
@@ -92,7 +92,8 @@ static void note_level_0(struct item *item, const struct token *t)
 		item->compares |= compares(t);
 	bool word = t->kind == TOKEN_WORD || t->kind == TOKEN_NAME;
 	bool dot = token_is_symbol(t, ".");
-	item->plain = item->plain && (word || dot);
+	bool after_dot = item->tokens == 0 || token_is_symbol(&item->tail[0], ".");
+	item->plain = item->plain && (word ? after_dot : dot && !after_dot);
 	if (item->after_call && !token_is(t, "as") && !is_one_of(t, suffixes))
 		item->call_only &= word && item->tokens > 0 &&
 				   (item->as || token_is_symbol(&item->tail[0], ")"));

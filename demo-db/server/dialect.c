@@ -172,9 +172,11 @@ static int translate_begin(struct cursor *c, struct dialect *d)
 		accept(c, "transaction");
 	while (!at_end(c)) {
 		bool fine = accept(c, "isolation") ? read_isolation(c, d) : false;
+		d->level |= fine;
 		if (!fine && accept(c, "read")) {
 			d->read_only = accept(c, "only");
-			fine = d->read_only || accept(c, "write");
+			d->read_write = !d->read_only && accept(c, "write");
+			fine = d->read_only || d->read_write;
 		}
 		if (!fine && accept(c, "not"))
 			fine = accept(c, "deferrable");
@@ -238,6 +240,7 @@ static int translate_truncate(struct cursor *c, struct dialect *d)
 		return 0;
 	}
 	d->kind = DIALECT_SQL;
+	snprintf(d->tag, sizeof d->tag, "TRUNCATE TABLE");
 	return asprintf(&d->sql, "DELETE FROM %.*s", (int)bytes, name) < 0 ? -1 : 0;
 }
 
@@ -292,6 +295,22 @@ static bool refuse_create(struct cursor *c, struct dialect *d)
 	return false;
 }
 
+/* DROP of several things at once; `pgbench -i` begins with one. */
+static bool refuse_drop_list(const struct cursor *c, struct dialect *d)
+{
+	struct cursor ahead = *c;
+	while (!at_end(&ahead) && ahead.token.kind != TOKEN_BAD) {
+		if (token_is_symbol(&ahead.token, ",")) {
+			refuse(d, "0A000", "DROP of several objects at once is not supported",
+				"Drop one a statement. If this is pgbench -i: demo-db init "
+				"--pgbench-scale N makes its tables.");
+			return true;
+		}
+		step(&ahead);
+	}
+	return false;
+}
+
 /* VACUUM and ANALYZE of a table, with whatever options, are nothing here; bare ones are SQLite's.
  */
 static bool translate_maintenance(struct cursor *c, struct dialect *d, const char *tag)
@@ -315,7 +334,7 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 	else if (token_is(&first, "reset"))
 		translate_show(c, d, DIALECT_RESET);
 	else if (token_is(&first, "discard"))
-		d->kind = DIALECT_DISCARD;
+		translate_show(c, d, DIALECT_DISCARD);
 	else if (token_is(&first, "begin"))
 		*status = translate_begin(c, d);
 	else if (token_is(&first, "start") && accept(c, "transaction"))
@@ -331,7 +350,8 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 	else if (token_is(&first, "analyze"))
 		taken = translate_maintenance(c, d, "ANALYZE");
 	else if (token_is(&first, "create") || token_is(&first, "drop"))
-		taken = (accept(c, "or"), accept(c, "replace"), refuse_create(c, d));
+		taken = (accept(c, "or"), accept(c, "replace"), refuse_create(c, d)) ||
+			(token_is(&first, "drop") && refuse_drop_list(c, d));
 	else if ((token_is(&first, "pause") || token_is(&first, "resume")) && at_end(c)) {
 		d->kind = DIALECT_INTAKE;
 		append_plain(d->name, sizeof d->name, &first, true);

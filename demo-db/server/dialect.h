@@ -55,7 +55,8 @@ struct dialect {
 	char tag[32];
 	char sqlstate[6];
 	char message[DIALECT_TEXT_MAX], hint[DIALECT_TEXT_MAX];
-	bool repeatable_read, serializable, read_only;
+	bool repeatable_read, serializable, read_only; /* BEGIN's modes … */
+	bool level, read_write;			       /* … and which of them were said */
 };
 
 /* Translates one statement (no more than one; a trailing semicolon is fine). Returns 0, or -1 when

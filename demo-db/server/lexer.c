@@ -163,8 +163,8 @@ static enum token_kind scan(struct lexer *lexer)
 		return scan_word(lexer);
 	if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)peek(lexer, 1))))
 		return scan_number(lexer);
-	if (c == '$')
-		return scan_dollar(lexer);
+	if (c == '$' || (c == '?' && isdigit((unsigned char)peek(lexer, 1))))
+		return scan_dollar(lexer); /* ?1 is what $1 is translated to */
 	if (c == '\'')
 		return skip_quoted(lexer, false) ? TOKEN_STRING : TOKEN_BAD;
 	if (c == '"')

@@ -20,7 +20,7 @@ enum token_kind {
 	TOKEN_DOLLAR, /* $tag$text$tag$ */
 	TOKEN_BLOB,   /* X'0a' */
 	TOKEN_NUMBER,
-	TOKEN_PARAMETER, /* $1 */
+	TOKEN_PARAMETER, /* $1, ?1 */
 	TOKEN_CAST,	 /* :: */
 	TOKEN_SYMBOL,	 /* an operator or one of ( ) , ; . [ ] */
 	TOKEN_BAD,	 /* an unterminated string, comment or name */

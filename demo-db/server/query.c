@@ -280,8 +280,8 @@ static bool take_over_block(struct client *client)
 	return true;
 }
 
-/* A BEGIN without modes has the session's. */
-static const char *session_begin(const struct client *client)
+/* What BEGIN does not say, the session's defaults say; `begin` NULL: a hidden one says nothing. */
+static const char *session_begin(const struct client *client, const struct dialect *begin)
 {
 	static const char *const forms[] = { "BEGIN", "BEGIN READ ONLY",
 		"BEGIN ISOLATION LEVEL REPEATABLE READ",
@@ -289,20 +289,22 @@ static const char *session_begin(const struct client *client)
 	const struct settings *settings = &client->settings;
 	const char *level = settings_get(settings, SETTING_default_transaction_isolation);
 	bool snapshot = strncmp(level, "repeatable", 6) == 0 || strncmp(level, "serial", 6) == 0;
-	return forms[settings_on(settings, SETTING_default_transaction_read_only) + 2 * snapshot];
+	bool read_only = settings_on(settings, SETTING_default_transaction_read_only);
+	if (begin && begin->level)
+		snapshot = begin->repeatable_read || begin->serializable;
+	if (begin && (begin->read_only || begin->read_write))
+		read_only = begin->read_only;
+	return forms[read_only + 2 * snapshot];
 }
 
 static bool start_begin(struct client *client)
 {
 	struct query *q = &client->query;
-	const char *form = session_begin(client);
-	if (strcmp(q->statement->dialect.sql, "BEGIN") != 0 || strcmp(form, "BEGIN") == 0)
-		return start_statement(client);
-	q->request = (struct db_request){ .sql = form,
+	q->request = (struct db_request){ .sql = session_begin(client, &q->statement->dialect),
 		.arrival_ns = arrival_of(q),
 		.class_index = BUSINESS_WRITE,
 		.priority = BUSINESS_WRITE };
-	rows_begin(client, false);
+	rows_begin(client, q->portal && q->portal->describe_next);
 	q->ran_any = true;
 	return start(client, STEP_RAN);
 }
@@ -348,7 +350,7 @@ static bool run_taken(struct client *client)
 	}
 	if (!ends && wants_implicit(client)) {
 		q->implicit = true;
-		return start_hidden(client, session_begin(client), STEP_BEGUN);
+		return start_hidden(client, session_begin(client, NULL), STEP_BEGUN);
 	}
 	return start_statement(client);
 }

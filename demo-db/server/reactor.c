@@ -27,6 +27,12 @@
 
 enum source_state { SOURCE_IDLE, SOURCE_READY, SOURCE_SERVED, SOURCE_AGAIN };
 
+/* Is this thread inside serve, and has it said that it sleeps there? */
+static _Thread_local struct serving {
+	const struct reactor *reactor;
+	bool blocked;
+} serving;
+
 struct queue {
 	struct reactor_source *first, *last;
 };
@@ -40,6 +46,7 @@ struct reactor {
 	struct queue queues[REACTOR_LEVELS];
 	struct reactor_source *gone; /* removed, perhaps still in the hands of a poll */
 	uint32_t ready, active, polling, started;
+	uint32_t blocked; /* active ones that sleep inside serve */
 	bool standby, stopping;
 	uint64_t last_poll_ns, last_ready_ns, longest_gap_ns;
 	uint64_t polls, served, standby_steps;
@@ -149,11 +156,14 @@ static void serve_one(struct reactor *r, struct reactor_source *source)
 	source->arrival_ns = atomic_load_explicit(&source->edge_ns, memory_order_relaxed);
 	r->served++;
 	pthread_mutex_unlock(&r->lock);
+	serving = (struct serving){ .reactor = r };
 	enum reactor_answer answer = r->options.serve(r->options.arg, source);
 	bool again = answer == REACTOR_WAIT &&
 		     !atomic_compare_exchange_strong_explicit(&source->state, &state, SOURCE_IDLE,
 			     memory_order_acq_rel, memory_order_acquire);
 	pthread_mutex_lock(&r->lock);
+	r->blocked -= serving.blocked;
+	serving.reactor = NULL;
 	if (again) {
 		atomic_store_explicit(&source->state, SOURCE_READY, memory_order_relaxed);
 		push(r, source);
@@ -175,10 +185,10 @@ static void wait_until(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t aft
 	pthread_cond_timedwait(cond, lock, &at);
 }
 
-/* Everybody active is busy with one batch for so long that others wait, seen or unseen. */
+/* Everybody active sleeps, or is busy for so long that others wait, seen or unseen. */
 static bool standby_needed(const struct reactor *r, uint64_t now_ns)
 {
-	return r->polling == 0 && now_ns - r->last_poll_ns >= GAP_NS;
+	return r->polling == 0 && (r->active == r->blocked || now_ns - r->last_poll_ns >= GAP_NS);
 }
 
 /* Sleeps as the standby until needed, or as a follower until there is no standby. Leaves active. */
@@ -337,6 +347,18 @@ void reactor_kick(struct reactor *r, struct reactor_source *source)
 	pthread_mutex_unlock(&r->lock);
 	if (wake && write(r->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
 		abort();
+}
+
+void reactor_blocking(struct reactor *r)
+{
+	if (serving.reactor != r || serving.blocked)
+		return;
+	pthread_mutex_lock(&r->lock);
+	serving.blocked = true;
+	r->blocked++;
+	if (r->active == r->blocked && r->polling == 0)
+		pthread_cond_signal(&r->standby_wakes);
+	pthread_mutex_unlock(&r->lock);
 }
 
 void reactor_stats(struct reactor *r, struct reactor_stats *stats)

@@ -66,6 +66,10 @@ void reactor_remove(struct reactor *reactor, struct reactor_source *source);
 /* Has it served once more: a statement ended elsewhere, a timer fired. Any thread. */
 void reactor_kick(struct reactor *reactor, struct reactor_source *source);
 
+/* By a thread about to sleep inside `serve` (for a lock): if it was the last one awake, the standby
+ * takes over at once and not after a millisecond. Other threads may call it, without effect. */
+void reactor_blocking(struct reactor *reactor);
+
 struct reactor_stats {
 	uint64_t polls, served, standby_steps; /* since start */
 	uint32_t active, ready;

@@ -174,6 +174,13 @@ static void raise_fd_limit(const struct config *config)
 	}
 }
 
+static void on_wait(void *arg)
+{
+	struct server *server = arg;
+	if (server->reactor)
+		reactor_blocking(server->reactor);
+}
+
 static int open_engine(struct server *server, char *message)
 {
 	const struct config *config = &server->config;
@@ -186,7 +193,9 @@ static int open_engine(struct server *server, char *message)
 		.connection_limit = (uint32_t)(config->workers + config->connections + EXTRA_FDS),
 		.lock_timeout_ns = config->lock_timeout_ms * 1000000u,
 		.statement_memory_max = config->statement_mb << 20,
-		.sync_commits = config->sync_commits != 0 };
+		.sync_commits = config->sync_commits != 0,
+		.on_wait = on_wait,
+		.on_wait_arg = server };
 	char why[DB_MESSAGE_MAX];
 	int rc = db_open(&server->engine, &options, why);
 	return rc ? complain(message, config->data_dir, why) : 0;

@@ -65,7 +65,7 @@
 	X(xmloption, "content", TEXT, 0, 0, 0, NULL, "accepted, without effect")                   \
 	X(cancel_priority, "auto", WORD, 0, 0, 0, "auto system write read analytical",             \
 		"business priority of this session's statements")                                  \
-	X(cancel_level, "0", INTEGER, REPORT | FIXED, 0, 0, NULL,                                  \
+	X(cancel_level, "0", INTEGER, REPORT | FIXED, 0, INT32_MAX, NULL,                          \
 		"admission level: statements below it are refused, 0 none")
 
 enum setting {

@@ -144,6 +144,8 @@ static void what_is_not_there_is_refused_by_name(void **state)
 	assert_refused("create function f() returns int", "0A000");
 	assert_refused("create or replace procedure p()", "0A000");
 	assert_refused("truncate a, b", "0A000");
+	assert_refused("drop table if exists a, b", "0A000");
+	assert_sql("drop table if exists a", "drop table if exists a");
 	assert_sql("truncate table pgbench_history", "DELETE FROM pgbench_history");
 }
 

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The extended protocol: names, parameters, portals, pipelines, errors up to the Sync. */
+#include "wire_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct wire_server server;
+static struct wire_client client;
+
+static int start(void **state)
+{
+	(void)state;
+	wire_server_start(&server, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	int status = wire_server_stop(&server);
+	wire_server_clean(&server);
+	return status;
+}
+
+static int login(void **state)
+{
+	(void)state;
+	wire_login(&client, &server, "demo");
+	wire_query(&client,
+		"drop table if exists t; create table t(id integer primary key, a int, "
+		"b text, c bytea); insert into t values (1,10,'x','ab'), (2,20,'y',null)");
+	return 0;
+}
+
+static int logout(void **state)
+{
+	(void)state;
+	wire_close(&client);
+	return 0;
+}
+
+#define assert_said(said) assert_string_equal(wire_talk(&client), said)
+
+static void run(const char *sql, const char *const *values, uint16_t count)
+{
+	wire_parse(&client, "", sql);
+	wire_bind(&client, "", "", values, count, 0);
+	wire_describe(&client, 'P', "");
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+}
+
+static void a_statement_with_parameters_runs(void **state)
+{
+	(void)state;
+	const char *const values[] = { "1", "2" };
+	run("select a, b from t where id = $1 or id = $2 order by id", values, 2);
+	assert_said("1 2 T(a:23,b:25) D(10,x) D(20,y) C(SELECT 2) Z(I)");
+	const char *const swapped[] = { "x", "1" };
+	run("select a from t where id = $2 and b = $1", swapped, 2);
+	assert_said("1 2 T(a:23) D(10) C(SELECT 1) Z(I)");
+	const char *const null[] = { NULL };
+	run("update t set b = $1 where id = 1", null, 1);
+	assert_said("1 2 n C(UPDATE 1) Z(I)");
+}
+
+static void the_first_row_tells_types_nobody_declared(void **state)
+{
+	(void)state;
+	run("select max(a), max(b), sum(a) + 0.5 from t", NULL, 0);
+	assert_said("1 2 T(max:20,max:25,?column?:701) D(20,y,30.5) C(SELECT 1) Z(I)");
+}
+
+static void statements_keep_their_names(void **state)
+{
+	(void)state;
+	const char *const values[] = { "2" };
+	wire_parse(&client, "s", "select a from t where id = $1");
+	wire_describe(&client, 'S', "s");
+	wire_sync(&client);
+	assert_said("1 t(25) T(a:23) Z(I)");
+	for (int i = 0; i < 3; i++) {
+		wire_bind(&client, "", "s", values, 1, 0);
+		wire_execute(&client, "", 0);
+		wire_sync(&client);
+		assert_said("2 D(20) C(SELECT 1) Z(I)");
+	}
+	wire_parse(&client, "s", "select 1");
+	wire_sync(&client);
+	assert_said("E(42P05) Z(I)");
+	wire_close_named(&client, 'S', "s");
+	wire_sync(&client);
+	assert_said("3 Z(I)");
+	wire_bind(&client, "", "s", values, 1, 0);
+	wire_sync(&client);
+	assert_said("E(26000) Z(I)");
+}
+
+static void after_an_error_everything_is_skipped_up_to_the_sync(void **state)
+{
+	(void)state;
+	wire_parse(&client, "", "select nope from t");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 0);
+	wire_parse(&client, "", "insert into t values (3,3,'z',null)");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	run("select count(*) from t", NULL, 0);
+	assert_said("1 2 E(42703) Z(I)");
+	assert_said("1 2 T(count:20) D(2) C(SELECT 1) Z(I)");
+}
+
+static void what_stands_between_two_syncs_is_one_transaction(void **state)
+{
+	(void)state;
+	wire_parse(&client, "", "insert into t values (3,3,'z',null)");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 0);
+	wire_parse(&client, "", "insert into t values (3,4,'again',null)");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	assert_said("1 2 C(INSERT 0 1) 1 2 E(23505) Z(I)");
+	run("select count(*) from t", NULL, 0);
+	assert_said("1 2 T(count:20) D(2) C(SELECT 1) Z(I)");
+}
+
+static void a_pipeline_of_queries_is_answered_in_order(void **state)
+{
+	(void)state;
+	const char *const one[] = { "1" }, *const two[] = { "2" };
+	run("select a from t where id = $1", one, 1);
+	run("select a from t where id = $1", two, 1);
+	wire_message(&client, 'Q', "select 7", 9);
+	run("select b from t where id = $1", one, 1);
+	assert_said("1 2 T(a:23) D(10) C(SELECT 1) Z(I)");
+	assert_said("1 2 T(a:23) D(20) C(SELECT 1) Z(I)");
+	assert_said("T(?column?:23) D(7) C(SELECT 1) Z(I)");
+	assert_said("1 2 T(b:25) D(x) C(SELECT 1) Z(I)");
+}
+
+static void a_portal_gives_its_rows_in_parts(void **state)
+{
+	(void)state;
+	wire_query(&client, "begin");
+	wire_parse(&client, "", "values (1),(2),(3),(4),(5)");
+	wire_bind(&client, "p", "", NULL, 0, 0);
+	wire_execute(&client, "p", 2);
+	wire_sync(&client);
+	assert_said("1 2 D(1) D(2) s Z(T)");
+	wire_execute(&client, "p", 2);
+	wire_execute(&client, "p", 2);
+	wire_sync(&client);
+	assert_said("D(3) D(4) s D(5) C(SELECT 5) Z(T)");
+	wire_bind(&client, "p", "", NULL, 0, 0);
+	wire_sync(&client);
+	assert_said("E(42P03) Z(E)");
+	wire_query(&client, "rollback");
+	wire_execute(&client, "p", 2);
+	wire_sync(&client);
+	assert_said("E(34000) Z(I)");
+}
+
+static void a_portal_keeps_only_so_many_rows(void **state)
+{
+	(void)state;
+	wire_parse(&client, "",
+		"with recursive n(i) as (select 1 union all select i+1 from n where i < 1000000) "
+		"select i, 'some text that makes the rows larger than they are' from n");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 1);
+	wire_sync(&client);
+	assert_said("1 2 D(1,some text that makes the rows larger than they are) E(54000) Z(I)");
+}
+
+static void binary_results_are_binary(void **state)
+{
+	(void)state;
+	wire_parse(&client, "", "select id, a, c from t where id = 1");
+	wire_bind(&client, "", "", NULL, 0, 1);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	/* eight bytes, four bytes, the raw bytes: the text shown ends at the first NUL */
+	assert_said("1 2 D(,,ab) C(SELECT 1) Z(I)");
+}
+
+static void wrong_messages_get_their_errors(void **state)
+{
+	(void)state;
+	const char *const values[] = { "1", "x" };
+	wire_parse(&client, "", "select 1; select 2");
+	wire_sync(&client);
+	assert_said("E(42601) Z(I)");
+	wire_parse(&client, "", "select $1");
+	wire_bind(&client, "", "", values, 2, 0);
+	wire_sync(&client);
+	assert_said("1 E(08P01) Z(I)");
+	wire_parse(&client, "", "copy t to stdout");
+	wire_sync(&client);
+	assert_said("E(0A000) Z(I)");
+	wire_execute(&client, "none", 0);
+	wire_sync(&client);
+	assert_said("E(34000) Z(I)");
+	wire_describe(&client, 'S', "none");
+	wire_sync(&client);
+	assert_said("E(26000) Z(I)");
+	wire_parse(&client, "", "");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_describe(&client, 'P', "");
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	assert_said("1 2 n I Z(I)");
+}
+
+static void transactions_work_as_statements_do(void **state)
+{
+	(void)state;
+	run("begin", NULL, 0);
+	assert_said("1 2 n C(BEGIN) Z(T)");
+	run("insert into t(id) values (1)", NULL, 0);
+	assert_said("1 2 E(23505) Z(E)");
+	run("select 1", NULL, 0);
+	assert_said("E(25P02) Z(E)");
+	run("commit", NULL, 0);
+	assert_said("1 2 n C(ROLLBACK) Z(I)");
+	run("show transaction isolation level", NULL, 0);
+	assert_said("1 2 T(transaction_isolation:25) D(read committed) C(SHOW) Z(I)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_statement_with_parameters_runs, login, logout),
+		cmocka_unit_test_setup_teardown(
+			the_first_row_tells_types_nobody_declared, login, logout),
+		cmocka_unit_test_setup_teardown(statements_keep_their_names, login, logout),
+		cmocka_unit_test_setup_teardown(
+			after_an_error_everything_is_skipped_up_to_the_sync, login, logout),
+		cmocka_unit_test_setup_teardown(
+			what_stands_between_two_syncs_is_one_transaction, login, logout),
+		cmocka_unit_test_setup_teardown(
+			a_pipeline_of_queries_is_answered_in_order, login, logout),
+		cmocka_unit_test_setup_teardown(a_portal_gives_its_rows_in_parts, login, logout),
+		cmocka_unit_test_setup_teardown(a_portal_keeps_only_so_many_rows, login, logout),
+		cmocka_unit_test_setup_teardown(binary_results_are_binary, login, logout),
+		cmocka_unit_test_setup_teardown(wrong_messages_get_their_errors, login, logout),
+		cmocka_unit_test_setup_teardown(transactions_work_as_statements_do, login, logout),
+	};
+	return cmocka_run_group_tests(tests, start, stop);
+}
