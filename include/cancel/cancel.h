@@ -86,7 +86,7 @@ struct cancel_class {
 struct cancel_config {
 	size_t struct_size;
 	enum cancel_mode mode; /* CANCEL_MODE=monitor|act */
-	uint32_t window_ms;    /* [50] CANCEL_WINDOW_MS, 10 … 1000 */
+	uint32_t window_ms;    /* [50] CANCEL_WINDOW_MS, 10 … 60000 */
 	uint32_t max_tasks;    /* [4096] live at once; CANCEL_MAX_TASKS, at most 1,048,576 */
 	const char *policy;    /* [multi-objective] CANCEL_POLICY */
 	const char *estimator; /* [proportional] CANCEL_ESTIMATOR */

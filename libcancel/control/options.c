@@ -34,7 +34,7 @@ struct option {
 
 static const struct option table[] = {
 	{ "mode", MODE, true, AT(mode), CANCEL_MONITOR, 0, 1 },
-	{ "window_ms", NUMBER, false, AT(window_ms), 50, 10, 1000 },
+	{ "window_ms", NUMBER, false, AT(window_ms), 50, 10, 60000 },
 	{ "max_tasks", NUMBER, false, AT(max_tasks), 4096, 1, SLOTS_MAX },
 	{ "policy", POLICY, true, AT(policy), 0, 0, 0 },
 	{ "estimator", ESTIMATOR, true, AT(estimator), 0, 0, 0 },

@@ -208,12 +208,14 @@ static void start_anew(struct slot *s, uint64_t id)
 	task_check_released(s);
 	uint64_t now_ns = clock_precise_ns(), start_ns = load_relaxed(&s->episode_start_ns);
 	uint64_t open_ns = start_ns && now_ns > start_ns ? now_ns - start_ns : 0;
-	event_post(CANCEL_EVENT_RERUN, id, now_ns, load_relaxed(&s->active_ns) + open_ns);
+	uint64_t active_ns = load_relaxed(&s->active_ns) + open_ns;
+	event_post(CANCEL_EVENT_RERUN, id, now_ns, task_wasted_ns(s, active_ns, now_ns));
 	count(CANCEL_COUNT_reruns);
 	store_relaxed(&s->flags, load_relaxed(&s->flags) | CANCEL_RERUNNING);
 	store_relaxed(&s->watch_mask, 0);
 	store_relaxed(&s->progress_done, 0);
 	store_relaxed(&s->progress_expected, 0);
+	s->cold->stopped_ns = 0;
 	store_relaxed(&s->cold->acknowledged, false);
 	store_relaxed(&s->cold->reason, 0);
 	word_restart(s);

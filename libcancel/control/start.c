@@ -121,8 +121,7 @@ static void publish_options(const struct options *o)
 
 static void forget_last_run(void)
 {
-	struct cancel_event old[EVENTS_MAX];
-	events_take(old);
+	events_forget();
 	count_reset();
 	log_forget();
 	records_forget();

@@ -54,6 +54,13 @@ uint32_t events_take(struct cancel_event out[EVENTS_MAX])
 	return n;
 }
 
+void events_forget(void)
+{
+	pthread_mutex_lock(&lock);
+	event_count = 0;
+	pthread_mutex_unlock(&lock);
+}
+
 void events_lock_for_fork(void)
 {
 	pthread_mutex_lock(&lock);

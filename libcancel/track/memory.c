@@ -57,8 +57,9 @@ static void charge(struct slot *from, uint64_t evictor, uint32_t resource, uint6
 void memory_flush(struct slot *s)
 {
 	struct slot_cold *cold = s->cold;
-	if (cold->pending_resource && cold->pending_ended)
-		charge(s, cold->pending_evictor, cold->pending_resource - 1, cold->pending_ns);
+	if (!cold->pending_resource || !cold->pending_ended)
+		return;
+	charge(s, cold->pending_evictor, cold->pending_resource - 1, cold->pending_ns);
 	cold->pending_resource = 0;
 }
 
@@ -112,10 +113,11 @@ void cancel_miss(struct cancel_resource r, struct cancel_task evictor)
 	struct slot *s = memory_caller(r);
 	if (unlikely(!s))
 		return;
+	struct slot_cold *cold = s->cold;
 	memory_flush(s);
+	cold->pending_resource = 0;
 	if (!evictor.id || evictor.id == id_make(s->index, word_generation(load_relaxed(&s->word))))
 		return;
-	struct slot_cold *cold = s->cold;
 	cold->pending_evictor = evictor.id;
 	cold->pending_resource = resource_index(r) + 1;
 	cold->pending_ended = false;

@@ -33,14 +33,23 @@ void task_check_released(struct slot *s)
 	if (!mask || word_state(load_acquire(&s->word)) < SLOT_DELIVERING || holds_any(s, mask))
 		return;
 	store_relaxed(&s->watch_mask, 0);
-	event_post(CANCEL_EVENT_RELEASED, task_id(s), clock_precise_ns(), 0);
+	s->cold->stopped_ns = clock_precise_ns();
+	event_post(CANCEL_EVENT_RELEASED, task_id(s), s->cold->stopped_ns, 0);
+}
+
+uint64_t task_wasted_ns(const struct slot *s, uint64_t active_ns, uint64_t now_ns)
+{
+	uint64_t stopped_ns = s->cold->stopped_ns;
+	uint64_t since_ns = stopped_ns && stopped_ns < now_ns ? now_ns - stopped_ns : 0;
+	return active_ns > since_ns ? active_ns - since_ns : 0;
 }
 
 __attribute__((noinline)) static void acknowledge(struct slot *s)
 {
 	void (*capture)(uint64_t id) = load_acquire(&task_capture_stack);
 	store_relaxed(&s->cold->acknowledged, true);
-	event_post(CANCEL_EVENT_ACKNOWLEDGED, task_id(s), clock_precise_ns(), 0);
+	s->cold->stopped_ns = clock_precise_ns();
+	event_post(CANCEL_EVENT_ACKNOWLEDGED, task_id(s), s->cold->stopped_ns, 0);
 	if (capture)
 		capture(task_id(s));
 	task_check_released(s);

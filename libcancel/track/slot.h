@@ -98,6 +98,7 @@ struct slot_cold {
 	_Atomic uint32_t reason;       /* delivery, in DELIVERING: of the last decision … */
 	_Atomic uint64_t blamed_mask;
 	_Atomic uint64_t delivered_ns;
+	uint64_t stopped_ns;	  /* owner only: saw its request, or gave its holds back */
 	uint64_t pending_evictor; /* the stall to charge next, see memory.c; owner only */
 	uint64_t pending_ns;
 	uint32_t pending_resource;	     /* index + 1; 0: nothing pending */

@@ -118,6 +118,7 @@ static void fill(struct slot *s, const struct cancel_task_options *o, uint64_t n
 	cold->block_depth = 0;
 	cold->pending_resource = 0;
 	cold->dropped = false;
+	cold->stopped_ns = 0;
 	store_relaxed(&cold->acknowledged, false);
 	store_relaxed(&cold->thread_cancelled, false);
 	store_relaxed(&cold->blamed_mask, 0);
@@ -281,11 +282,9 @@ static void post_end(struct slot *s, uint64_t id, uint64_t now_ns)
 {
 	if (load_relaxed(&s->watch_mask))
 		event_post(CANCEL_EVENT_RELEASED, id, now_ns, 0);
-	if (load_relaxed(&s->cold->reason)) {
-		bool again = load_relaxed(&s->flags) & CANCEL_RERUNNING;
-		uint64_t wasted_ns = again ? 0 : load_relaxed(&s->active_ns);
-		event_post(CANCEL_EVENT_ENDED, id, now_ns, wasted_ns);
-	}
+	if (load_relaxed(&s->cold->reason))
+		event_post(CANCEL_EVENT_ENDED, id, now_ns,
+			task_wasted_ns(s, load_relaxed(&s->active_ns), now_ns));
 }
 
 void cancel_free(struct cancel_task task)

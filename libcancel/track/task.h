@@ -23,6 +23,10 @@ void task_let_go(struct slot *s, bool borrowed);
 /* A delivered task whose holds on the blamed resources may have gone: posts RELEASED. Owner. */
 void task_check_released(struct slot *s);
 
+/* Of a cancelled task's active time up to now_ns, what it had worked for when it stopped; what came
+ * after was waiting to run again. Owner. */
+uint64_t task_wasted_ns(const struct slot *s, uint64_t active_ns, uint64_t now_ns);
+
 /* usage.c: releases and folds everything the task still has; cancel_free. */
 void usage_end(struct slot *s, uint64_t now_ns);
 

@@ -99,6 +99,22 @@ static void a_victim_that_leaves_its_thread_charges_what_is_due(void **state)
 	freeCancel(who);
 }
 
+static void a_stall_may_outlast_a_hand_over(void **state)
+{
+	struct cancel_task who = evictor(1);
+	struct cancel_task victim = createCancel(NULL);
+	(void)state;
+	slowByResource(pool, 1);
+	missResource(pool, who);
+	unbindCancel(victim, CANCEL_QUEUED);
+	bindCancel(victim);
+	getResource(pool, 0);
+	uint64_t stall_ns = look_at_current().entries[0].wait_ns;
+	freeCancel(victim);
+	assert_int_equal(charged_to(who), stall_ns);
+	freeCancel(who);
+}
+
 static void a_cold_miss_is_nobodys_fault(void **state)
 {
 	struct cancel_task who = evictor(1), nobody = { 0 };
@@ -165,6 +181,7 @@ int main(void)
 		cmocka_unit_test(a_finished_stall_is_charged_at_the_next_miss),
 		cmocka_unit_test(the_last_stall_is_charged_at_the_end),
 		cmocka_unit_test(a_victim_that_leaves_its_thread_charges_what_is_due),
+		cmocka_unit_test(a_stall_may_outlast_a_hand_over),
 		cmocka_unit_test(a_cold_miss_is_nobodys_fault),
 		cmocka_unit_test(stalls_by_an_ended_evictor_are_orphans),
 		cmocka_unit_test(the_next_task_of_the_slot_inherits_no_charge),

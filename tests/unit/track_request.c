@@ -17,7 +17,7 @@ static int start(void **state)
 {
 	(void)state;
 	/* No window ends during a test: the events stay where the test finds them. */
-	start_with((struct cancel_config){ .window_ms = 1000 });
+	start_with((struct cancel_config){ .window_ms = 60000 });
 	table = createResource("table", CANCEL_LOCK, NULL);
 	other = createResource("other", CANCEL_LOCK, NULL);
 	sem_init(&action_entered, 0, 0);
@@ -153,6 +153,25 @@ static void a_task_that_ends_with_its_holds_is_released_by_that(void **state)
 	assert_true(events[2].wasted_ns > 0);
 }
 
+/* Work is wasted, waiting afterwards is not. */
+static void wasted_is_what_it_worked_until_it_stopped(void **state)
+{
+	struct cancel_task task = cancellable(note_action);
+	struct cancel_event events[EVENTS_MAX];
+	(void)state;
+	deliver(task, CANCEL_REASON_CULPRIT);
+	sem_wait(&action_entered);
+	assert_true(cancelRequested());
+	uint64_t at_most_ns = look_at_current().task.active_ns;
+	struct timespec pause = { .tv_nsec = 20000000 };
+	nanosleep(&pause, NULL); /* as long as it waits for a rerun */
+	assert_true(look_at_current().task.active_ns >= at_most_ns + 20000000);
+	freeCancel(task);
+	uint32_t n = events_take(events);
+	assert_int_equal(events[n - 1].kind, CANCEL_EVENT_ENDED);
+	assert_true(events[n - 1].wasted_ns > 0 && events[n - 1].wasted_ns <= at_most_ns);
+}
+
 /* The deliverer reaches it before this delivery; then the blocked one. */
 static void in_a_blocked_phase_no_action_starts(void **state)
 {
@@ -277,6 +296,7 @@ int main(void)
 		EACH(the_first_look_is_the_acknowledgement),
 		EACH(it_is_released_with_the_last_hold_on_a_blamed_resource),
 		EACH(a_task_that_ends_with_its_holds_is_released_by_that),
+		EACH(wasted_is_what_it_worked_until_it_stopped),
 		EACH(in_a_blocked_phase_no_action_starts),
 		EACH(after_a_delivery_nothing_can_be_blocked),
 		EACH(a_delivery_to_an_ended_task_is_ignored),
