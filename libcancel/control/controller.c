@@ -47,6 +47,7 @@ static struct {
 	bool precise, action_stuck;
 	uint64_t stuck_since_ns; /* start of the action last complained about */
 	uint64_t next_second_ns;
+	bool slo_given[CANCEL_CLASSES_MAX];
 
 	pthread_mutex_t shown; /* of the rest */
 	struct cancel_status status;
@@ -200,13 +201,23 @@ static void fill_pipeline_config(void)
 	config->act = c.options.mode == CANCEL_ACT;
 }
 
+/* An SLO taken back is learned; one that was learned stays until another is given. */
+static void apply_slo(uint32_t index, uint64_t slo_ns)
+{
+	bool was_given = c.slo_given[index];
+	c.slo_given[index] = slo_ns != 0;
+	if (slo_ns || was_given)
+		store_relaxed(&run.classes[index].slo_ns, slo_ns);
+	if (!slo_ns && was_given)
+		store_relaxed(&run.learning, true);
+}
+
 /* options.c has checked each value; what the core still refuses leaves it as it was. */
 static void apply_options(void)
 {
 	rerun_limit_ms(c.options.rerun_max_ms);
 	for (uint32_t i = 0; i < c.options.class_count; i++)
-		if (c.options.classes[i].slo_ns)
-			store_relaxed(&run.classes[i].slo_ns, c.options.classes[i].slo_ns);
+		apply_slo(i, c.options.classes[i].slo_ns);
 	fill_pipeline_config();
 	if (cancel_pipeline_configure(c.pipeline, &c.options.pipeline))
 		log_line("the thresholds do not fit each other: the old ones stay");
@@ -316,6 +327,8 @@ static void begin(const struct options *o)
 	c.action_stuck = false;
 	c.stuck_since_ns = 0;
 	c.next_second_ns = 0;
+	for (uint32_t i = 0; i < o->class_count; i++)
+		c.slo_given[i] = o->classes[i].slo_ns != 0;
 	memset(&c.verdict, 0, sizeof(c.verdict));
 }
 

@@ -131,12 +131,22 @@ static int parse_ms(const char *text, size_t length, uint64_t *ns)
 	return 0;
 }
 
+static int set_all_slos(struct options *o, const char *number, size_t length)
+{
+	uint64_t ns;
+	if (parse_ms(number, length, &ns))
+		return CANCEL_EINVAL;
+	for (uint32_t i = 0; i < o->class_count; i++)
+		o->classes[i].slo_ns = ns;
+	return 0;
+}
+
 static int set_one_slo(struct options *o, const char *part, size_t length)
 {
 	const char *equals = memchr(part, '=', length);
 	uint64_t ns;
 	if (!equals)
-		return CANCEL_EINVAL;
+		return set_all_slos(o, part, length);
 	size_t name_length = (size_t)(equals - part);
 	if (parse_ms(equals + 1, length - name_length - 1, &ns))
 		return CANCEL_EINVAL;
@@ -149,7 +159,7 @@ static int set_one_slo(struct options *o, const char *part, size_t length)
 	return CANCEL_EINVAL;
 }
 
-/* "reads=5,dump=0", all or nothing. */
+/* "5" for every class, "reads=5,dump=0" by name, or both, left to right; all or nothing. */
 static int set_slo(struct options *o, const char *text)
 {
 	struct options changed = *o;

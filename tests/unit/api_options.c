@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "libcancel/track/run.h"
+
 static char *option_value(const char *wanted, bool *writable)
 {
 	static char value[CANCEL_TEXT_MAX];
@@ -179,6 +181,35 @@ static void options_change_while_it_runs(void **state)
 	assert_int_equal(stopCancel(), 0);
 }
 
+static void an_slo_taken_back_is_learned(void **state)
+{
+	struct cancel_status status;
+	(void)state;
+	start_with((struct cancel_config){ .window_ms = 10 });
+	assert_int_equal(cancel_set_option("slo_ms", "7"), 0);
+	WAIT_UNTIL((cancel_read_status(&status), status.slo_ns[0] == 7000000));
+	assert_int_equal(cancel_set_option("slo_ms", "0"), 0);
+	WAIT_UNTIL((cancel_read_status(&status), status.slo_ns[0] == 0));
+	assert_true(load_relaxed(&run.learning));
+	assert_int_equal(stopCancel(), 0);
+}
+
+static void one_number_is_the_slo_of_every_class(void **state)
+{
+	static const struct cancel_class classes[] = { { .name = "reads", .slo_ns = 5000000 },
+		{ .name = "dump" } };
+	(void)state;
+	start_with((struct cancel_config){ .classes = classes, .class_count = 2 });
+	assert_int_equal(cancel_set_option("slo_ms", "7"), 0);
+	assert_option("slo_ms", "reads=7,dump=7");
+	assert_int_equal(cancel_set_option("slo_ms", "8,dump=0"), 0);
+	assert_option("slo_ms", "reads=8,dump=0");
+	assert_int_equal(cancel_set_option("slo_ms", "9,dump=x"), CANCEL_EINVAL);
+	assert_int_equal(cancel_set_option("slo_ms", ""), CANCEL_EINVAL);
+	assert_option("slo_ms", "reads=8,dump=0");
+	assert_int_equal(stopCancel(), 0);
+}
+
 static void no_precise_beats_the_detector_and_stamps_stay_coarse(void **state)
 {
 	struct cancel_status status;
@@ -208,6 +239,8 @@ int main(void)
 		cmocka_unit_test(a_typing_mistake_is_said_and_ignored),
 		cmocka_unit_test(a_host_mistake_is_an_error_and_nothing_runs),
 		cmocka_unit_test(options_change_while_it_runs),
+		cmocka_unit_test(an_slo_taken_back_is_learned),
+		cmocka_unit_test(one_number_is_the_slo_of_every_class),
 		cmocka_unit_test(no_precise_beats_the_detector_and_stamps_stay_coarse),
 		cmocka_unit_test(no_slo_is_said_once),
 	};
