@@ -100,8 +100,8 @@ static void show(struct db_session *session)
 static enum job_class class_of(struct db_session *session)
 {
 	enum verb verb = session->run.verb;
-	if ((session->request.flags & (DB_VIEW | DB_FAIL_BLOCK)) || verb == VERB_COMMIT || verb == VERB_ROLLBACK ||
-		session_cancelled(session) != BY_NOBODY)
+	if ((session->request.flags & (DB_VIEW | DB_FAIL_BLOCK)) || verb == VERB_COMMIT ||
+		verb == VERB_ROLLBACK || session_cancelled(session) != BY_NOBODY)
 		return JOB_FINISH;
 	return lock_holds_any(&session->owner) ? JOB_RESUME : JOB_NORMAL;
 }
