@@ -99,12 +99,16 @@ struct business_kind business_of(const char *sql, size_t bytes)
 	if (is_one_of(&first, reads))
 		return kind_of_read(seen);
 	if (is_one_of(&first, maintains))
-		return (struct business_kind){ .business = BUSINESS_ANALYTICAL, .maintains = true };
+		return (struct business_kind){ .business = BUSINESS_ANALYTICAL,
+			.keeps_out =
+				token_is(&first, "analyze") ? KEEPS_OUT_WRITERS : KEEPS_OUT_ALL };
 	bool definition = is_one_of(&first, defines);
 	bool own_setting = seen.own && token_is(&first, "update");
 	return (struct business_kind){ .business = own_setting ? BUSINESS_SYSTEM : BUSINESS_WRITE,
 		.view = own_setting && !seen.others,
 		.definition = definition,
 		.partial = definition && seen.index && seen.where,
-		.maintains = definition && seen.index && token_is(&first, "create") };
+		.keeps_out = definition && seen.index && token_is(&first, "create")
+				     ? KEEPS_OUT_WRITERS
+				     : KEEPS_OUT_NOBODY };
 }

@@ -32,12 +32,18 @@ enum business {
 enum business business_find(const char *name);
 const char *business_name(enum business business);
 
+enum keeps_out { /* for as long as it takes */
+	KEEPS_OUT_NOBODY,
+	KEEPS_OUT_WRITERS, /* CREATE INDEX, ANALYZE */
+	KEEPS_OUT_ALL,	   /* VACUUM, REINDEX */
+};
+
 struct business_kind {
 	enum business business;
 	bool view;	 /* reads nothing but the runtime's views */
 	bool definition; /* changes the schema */
 	bool partial;	 /* … by an index with a WHERE */
-	bool maintains;	 /* VACUUM, REINDEX, CREATE INDEX …: keeps others out for long */
+	enum keeps_out keeps_out;
 };
 
 /* Of one translated statement. O(bytes). */

@@ -41,6 +41,8 @@ struct client *client_new(struct server *server, int fd, bool trusted, const cha
 	client->source.fd = fd;
 	atomic_store_explicit(&client->source.level, BUSINESS_READ, memory_order_relaxed);
 	client->trusted = trusted;
+	client->settings_version = UINT32_MAX;
+	client->told_cursor = BUSINESS_LEVELS * GATE_USER_LEVELS;
 	snprintf(client->address, sizeof client->address, "%s", address);
 	output_init(&client->output, fd, &limit);
 	settings_init(&client->settings);
@@ -65,6 +67,7 @@ static enum reactor_answer leave(struct client *client)
 	/* The worker that ended our last statement may still be on its way out of on_done. */
 	while (atomic_load_explicit(&client->in_callback, memory_order_acquire))
 		sched_yield();
+	intake_forget(client);
 	server_forget(client->server, client);
 	if (client->session)
 		db_session_close(client->session);
@@ -127,11 +130,16 @@ void client_set_watch(
 	atomic_store_explicit(&client->watch, watch, memory_order_relaxed);
 }
 
+static bool has_hung_up(const struct client *client)
+{
+	struct pollfd state = { .fd = client->source.fd, .events = POLLRDHUP };
+	return poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
 /* A client that hung up while its statement runs wants no answer. */
 static void cancel_if_gone(struct client *client)
 {
-	struct pollfd state = { .fd = client->source.fd, .events = POLLRDHUP };
-	if (poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+	if (has_hung_up(client))
 		client_cancel(client, false);
 }
 
@@ -318,7 +326,7 @@ static const struct {
 static bool is_doomed(struct client *client)
 {
 	enum client_doom doom = atomic_load_explicit(&client->doom, memory_order_acquire);
-	bool idle = client->query.step == STEP_NONE &&
+	bool idle = (client->query.step == STEP_NONE || client->query.waits) &&
 		    (!client->session || db_session_transaction(client->session) == 'I');
 	if (doom == DOOM_NONE || (doom == DOOM_SHUTDOWN && !idle))
 		return false;
@@ -393,6 +401,8 @@ enum reactor_answer client_serve(struct client *client)
 	uint32_t running = atomic_load_explicit(&client->query.running, memory_order_acquire);
 	if (running == RUNNING_PENDING)
 		return look(client);
+	if (client->query.waits && (has_hung_up(client) || is_doomed(client)))
+		return say_goodbye(client);
 	enum handled handled = run_query(client);
 	if (handled == HANDLED_PENDING)
 		return REACTOR_WAIT;

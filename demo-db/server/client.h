@@ -65,6 +65,13 @@ struct client {
 	char user[CONFIG_NAME_MAX], database[CONFIG_NAME_MAX], address[64];
 	uint64_t user_hash;
 	const struct config_role *role; /* NULL: none given */
+	/* what its settings make of it, as of settings_version */
+	uint32_t settings_version;
+	enum business limit; /* no statement of its is above it; AUTO: no limit */
+	enum business lift;  /* all of its statements are this, by a role that may; AUTO: no */
+	uint64_t user_level; /* hash of whose requests these are, for the gate */
+	uint64_t told_serial;
+	uint32_t told_cursor; /* the admission level the client knows */
 	struct input input;
 	struct output output;
 	struct settings settings;

@@ -27,7 +27,7 @@
 #define CONFIG_NAME_MAX	   64 /* bytes of a user's or program's name, terminator included */
 #define CONFIG_TEXT_MAX	   256
 #define CONFIG_LISTS_MAX   64 /* users, roles, programs, cancel options: of each */
-#define CONFIG_MESSAGE_MAX 256
+#define CONFIG_MESSAGE_MAX 640
 
 struct config_user {
 	char name[CONFIG_NAME_MAX];

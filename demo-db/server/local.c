@@ -181,8 +181,10 @@ static bool set_intake(struct client *client, const struct dialect *d)
 			NULL, "The role needs \"raise\" in the server's configuration.", 0);
 		return false;
 	}
-	atomic_store_explicit(
-		&client->server->paused, strcmp(d->name, "pause") == 0, memory_order_relaxed);
+	bool pause = strcmp(d->name, "pause") == 0;
+	atomic_store_explicit(&client->server->intake.paused, pause, memory_order_relaxed);
+	if (!pause)
+		server_kick_waiting(client->server);
 	return true;
 }
 

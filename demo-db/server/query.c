@@ -157,8 +157,8 @@ static bool start_hidden(struct client *client, const char *sql, enum query_step
 {
 	struct query *q = &client->query;
 	q->request = (struct db_request){ .sql = sql,
-		.class_index = BUSINESS_WRITE,
-		.priority = BUSINESS_WRITE,
+		.class_index = (uint8_t)q->business,
+		.priority = (uint8_t)q->business,
 		.flags = strcmp(sql, "") == 0 ? DB_FAIL_BLOCK : 0 };
 	return start(client, next);
 }
@@ -183,18 +183,19 @@ static bool start_statement(struct client *client)
 	struct query *q = &client->query;
 	const struct statement *s = q->statement;
 	const struct portal *portal = q->portal;
-	enum business business = s->kind.business;
 	q->request = (struct db_request){ .sql = s->dialect.sql,
 		.parameters = portal ? portal->values : q->literals,
 		.parameter_count = portal ? portal->value_count : s->literal_count,
 		.flags = s->kind.view ? DB_VIEW : 0,
 		.arrival_ns = arrival_of(q),
 		.signature = s->signature,
-		.class_index = (uint8_t)business,
-		.priority = (uint8_t)business,
+		.class_index = (uint8_t)q->business,
+		.priority = (uint8_t)q->business,
 		.on_columns = rows_on_columns,
 		.on_row = rows_on_row };
 	q->ran_any = true;
+	if (s->kind.keeps_out)
+		intake_maintenance(client, true);
 	watch_statement(client);
 	rows_begin(client, q->simple || (portal && portal->describe_next));
 	return start(client, STEP_RAN);
@@ -302,8 +303,8 @@ static bool start_begin(struct client *client)
 	struct query *q = &client->query;
 	q->request = (struct db_request){ .sql = session_begin(client, &q->statement->dialect),
 		.arrival_ns = arrival_of(q),
-		.class_index = BUSINESS_WRITE,
-		.priority = BUSINESS_WRITE };
+		.class_index = (uint8_t)q->business,
+		.priority = (uint8_t)q->business };
 	rows_begin(client, q->portal && q->portal->describe_next);
 	q->ran_any = true;
 	return start(client, STEP_RAN);
@@ -320,7 +321,15 @@ static bool wants_implicit(const struct client *client)
 	return q->simple ? !is_last(q) : !sync_follows(client);
 }
 
-static bool run_taken(struct client *client)
+/* A transaction is asked once, where it begins; what ends one, or only looks, is not. */
+static bool is_asked(const struct client *client, enum control control)
+{
+	const struct query *q = &client->query;
+	return transaction(client) == 'I' && !q->implicit && !q->statement->kind.view &&
+	       control != CONTROL_COMMIT && control != CONTROL_ROLLBACK;
+}
+
+static bool step_ask(struct client *client)
 {
 	struct query *q = &client->query;
 	enum control control = control_of(q->statement);
@@ -340,6 +349,15 @@ static bool run_taken(struct client *client)
 			q->ran_any = true;
 			q->step = q->simple ? STEP_NEXT : STEP_DONE;
 		}
+		return true;
+	}
+	q->business = intake_business(client, q->statement->kind.business);
+	enum intake_answer answer = is_asked(client, control) ? intake_ask(client) : INTAKE_GO;
+	if (answer == INTAKE_WAIT)
+		return false;
+	if (answer == INTAKE_REFUSED) {
+		q->failed = true;
+		q->step = STEP_FAILED;
 		return true;
 	}
 	if (control == CONTROL_BEGIN)
@@ -379,7 +397,8 @@ static bool step_next(struct client *client)
 	const struct dialect *d = &q->statement->dialect;
 	if (d->kind == DIALECT_REFUSED)
 		return fail(client, d->sqlstate, d->message, d->hint);
-	return run_taken(client);
+	q->step = STEP_ASK;
+	return true;
 }
 
 static bool step_begun(struct client *client)
@@ -416,6 +435,10 @@ static bool step_ran(struct client *client)
 	enum control control = control_of(q->statement);
 	q->last_end_ns = q->result.done_ns;
 	client_set_watch(client, WATCH_NOTHING, 0, 0);
+	if (q->gated)
+		intake_ended(client);
+	if (q->statement->kind.keeps_out)
+		intake_maintenance(client, false);
 	if (q->result.status) {
 		if (control != CONTROL_NONE && transaction(client) == 'I')
 			end_block(client, false);
@@ -485,6 +508,7 @@ static bool step_done(struct client *client)
 		return true;
 	if (q->sync && transaction(client) == 'I')
 		portal_close_all(&client->prepared);
+	intake_tell_level(client, q->last_end_ns);
 	settings_report(&client->settings, &client->output.wire);
 	wire_ready(&client->output.wire, transaction(client));
 	return true;
@@ -505,6 +529,7 @@ static void begin(struct client *client, enum query_step step, bool simple, bool
 	q->portal = NULL;
 	q->row_limit = 0;
 	q->format_count = 0;
+	q->gated = false;
 	q->arrival_ns = client->arrival_ns;
 }
 
@@ -555,6 +580,7 @@ void query_begin_failure(struct client *client)
 enum query_answer query_run(struct client *client)
 {
 	static bool (*const steps[STEP_COUNT])(struct client *) = { [STEP_NEXT] = step_next,
+		[STEP_ASK] = step_ask,
 		[STEP_BEGUN] = step_begun,
 		[STEP_RAN] = step_ran,
 		[STEP_END] = step_end,

@@ -10,6 +10,7 @@
 #ifndef DEMO_DB_QUERY_H
 #define DEMO_DB_QUERY_H
 
+#include "demo-db/server/business.h"
 #include "demo-db/server/literals.h"
 #include "demo-db/server/protocol.h"
 
@@ -22,6 +23,7 @@ struct portal;
 enum query_step {
 	STEP_NONE,	  /* nothing in hand */
 	STEP_NEXT,	  /* take the next statement of the message */
+	STEP_ASK,	  /* may it begin? */
 	STEP_BEGUN,	  /* the hidden BEGIN has run: now the statement */
 	STEP_RAN,	  /* the statement has run */
 	STEP_END,	  /* no more statements: commit the implicit block */
@@ -51,6 +53,10 @@ struct query {
 	struct statement *statement; /* in hand; held */
 	struct portal *portal;	     /* of Execute */
 	uint64_t arrival_ns, last_end_ns;
+	enum business business; /* of the statement in hand, in this session */
+	bool waits;		/* for the intake: ask again when served */
+	bool gated;		/* let in by the gate, which is to hear of it */
+	uint64_t asked_bytes;	/* of I/O tokens */
 
 	/* the engine's statement in hand: the worker's while running is PENDING */
 	struct db_request request;

@@ -144,6 +144,22 @@ bool server_is_draining(struct server *server)
 
 /* ---- The ticker ---------------------------------------------------------------------------- */
 
+void server_kick_waiting(struct server *server)
+{
+	pthread_mutex_lock(&server->lock);
+	for (struct client *c = server->first; c; c = c->next)
+		reactor_kick(server->reactor, &c->source);
+	pthread_mutex_unlock(&server->lock);
+}
+
+static void tick_intake(struct server *server, uint64_t now_ns)
+{
+	struct db_stats stats;
+	db_stats(server->engine, &stats);
+	if (intake_tick(&server->intake, stats.wal_bytes, now_ns))
+		server_kick_waiting(server);
+}
+
 static void *tick(void *arg)
 {
 	struct server *server = arg;
@@ -154,6 +170,7 @@ static void *tick(void *arg)
 		for (struct client *c = server->first; c; c = c->next)
 			client_tick(c, now_ns);
 		pthread_mutex_unlock(&server->lock);
+		tick_intake(server, now_ns);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -235,6 +252,15 @@ static int start_reactor(struct server *server, char *message)
 	return 0;
 }
 
+/* On libcancel's controller thread, once a window. */
+static void on_window(
+	const struct cancel_ledger *ledger, const struct cancel_verdict *verdict, void *arg)
+{
+	struct server *server = arg;
+	(void)ledger;
+	gate_hear(&server->intake.gate, verdict);
+}
+
 static int bring_up(struct server *server, char *message)
 {
 	const struct config *config = &server->config;
@@ -243,6 +269,9 @@ static int bring_up(struct server *server, char *message)
 	raise_fd_limit(config);
 	if (runtime_start(config, message))
 		return -1;
+	if (intake_init(&server->intake, config))
+		return complain(message, "cannot start the gate", "out of memory");
+	cancel_set_window_listener(on_window, server);
 	if (open_engine(server, message) || find_partial_indexes(server, message) ||
 		listen_open(server, message) || start_reactor(server, message))
 		return -1;
@@ -261,7 +290,9 @@ static void take_down(struct server *server)
 	listen_close(server);
 	if (server->engine)
 		db_close(server->engine);
+	cancel_set_window_listener(NULL, NULL);
 	runtime_stop();
+	intake_free(&server->intake);
 	pthread_cond_destroy(&server->left);
 	pthread_mutex_destroy(&server->lock);
 	free(server);

@@ -9,6 +9,7 @@
 #define DEMO_DB_SERVER_H
 
 #include "demo-db/server/client.h"
+#include "demo-db/server/intake.h"
 
 #include <pthread.h>
 
@@ -47,7 +48,7 @@ struct server {
 	pthread_t ticker;
 	bool ticking;
 	_Atomic bool stop_ticking;
-	_Atomic bool paused;	      /* PAUSE: intake is suspended */
+	struct intake intake;
 	_Atomic bool partial_indexes; /* some index has a WHERE: literals may matter to plans */
 };
 
@@ -63,6 +64,8 @@ void server_hurry(struct server *server);
 /* For listeners. A client on an accepted socket; -1: turn it away. */
 int server_welcome(struct server *server, int fd, bool trusted, const char *address);
 bool server_is_draining(struct server *server);
+/* Has everybody served who was told to wait. */
+void server_kick_waiting(struct server *server);
 
 /* For clients. A cancel request by key; false: no such session. */
 bool server_cancel(struct server *server, uint32_t process, uint32_t secret);

@@ -31,9 +31,16 @@ _Static_assert(SETTING_COUNT <= 64, "settings.local is one word");
 
 const char *setting_name(enum setting setting)
 {
-	if (setting == SETTING_cancel_priority)
+	switch (setting) {
+	case SETTING_cancel_priority:
 		return "cancel.priority";
-	return setting == SETTING_cancel_level ? "cancel.level" : entries[setting].name;
+	case SETTING_cancel_user:
+		return "cancel.user";
+	case SETTING_cancel_level:
+		return "cancel.level";
+	default:
+		return entries[setting].name;
+	}
 }
 
 const char *setting_text(enum setting setting)
@@ -213,10 +220,16 @@ static struct custom_setting *find_custom(const struct settings_values *values, 
 	return NULL;
 }
 
+static void note_change(struct settings *settings)
+{
+	settings->changed = true;
+	settings->version++;
+}
+
 void settings_init(struct settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
-	settings->changed = true;
+	note_change(settings);
 }
 
 void settings_free(struct settings *settings)
@@ -254,7 +267,7 @@ void settings_end_block(struct settings *settings, bool committed)
 	free(settings->before);
 	settings->before = NULL;
 	settings->local = 0;
-	settings->changed = true;
+	note_change(settings);
 }
 
 /* ---- SET -------------------------------------------------------------------------------------
@@ -313,7 +326,7 @@ void settings_tell(struct settings *settings, enum setting setting, const char *
 	if (strcmp(before, value) == 0)
 		return;
 	set_known(&settings->start, (int)setting, value, true, &ignored);
-	settings->changed = true;
+	note_change(settings);
 }
 
 int settings_set(struct settings *settings, const char *name, const char *value, bool local,
@@ -329,7 +342,7 @@ int settings_set(struct settings *settings, const char *name, const char *value,
 	if (status == 0 && at >= 0 && in_block)
 		settings->local =
 			local ? settings->local | 1ull << at : settings->local & ~(1ull << at);
-	settings->changed = true;
+	note_change(settings);
 	return status;
 }
 
@@ -338,7 +351,7 @@ void settings_reset_all(struct settings *settings, bool in_block)
 	if (in_block)
 		remember(settings);
 	free_values(&settings->now);
-	settings->changed = true;
+	note_change(settings);
 }
 
 /* ---- Reading -------------------------------------------------------------------------------

@@ -65,8 +65,10 @@
 	X(xmloption, "content", TEXT, 0, 0, 0, NULL, "accepted, without effect")                   \
 	X(cancel_priority, "auto", WORD, 0, 0, 0, "auto system write read analytical",             \
 		"business priority of this session's statements")                                  \
-	X(cancel_level, "0", INTEGER, REPORT | FIXED, 0, INT32_MAX, NULL,                          \
-		"admission level: statements below it are refused, 0 none")
+	X(cancel_user, "", TEXT, 0, 0, 0, NULL,                                                    \
+		"whose request this is, for the gate; empty: the session's user and address")      \
+	X(cancel_level, "", TEXT, REPORT | FIXED, 0, 0, NULL,                                      \
+		"admission level: cursor/levels serial; empty: everything is admitted")
 
 enum setting {
 #define X(name, value, kind, flags, least, most, words, what) SETTING_##name,
@@ -101,6 +103,7 @@ struct settings {
 	uint64_t local;			/* bit of each setting set by SET LOCAL */
 	char *reported[SETTING_COUNT];	/* what the client was told last */
 	bool changed;			/* since the last report */
+	uint32_t version;		/* grows with every change */
 };
 
 void settings_init(struct settings *settings);

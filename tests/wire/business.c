@@ -54,7 +54,9 @@ static void definitions_are_noted(void **state)
 	(void)state;
 	assert_true(kind_of("create index i on t(a) where b = 1").partial);
 	assert_false(kind_of("create index i on t(a)").partial);
-	assert_true(kind_of("create index i on t(a)").maintains);
+	assert_int_equal(kind_of("create index i on t(a)").keeps_out, KEEPS_OUT_WRITERS);
+	assert_int_equal(kind_of("vacuum").keeps_out, KEEPS_OUT_ALL);
+	assert_int_equal(kind_of("update t set a = 1").keeps_out, KEEPS_OUT_NOBODY);
 	assert_true(kind_of("drop table t").definition);
 	assert_false(kind_of("select a from t").definition);
 }

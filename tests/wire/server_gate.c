@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The admission gate, the pause and the BUSY answer, as clients meet them. */
+#include "wire_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <cmocka.h>
+
+#define CLIENTS 12
+
+static struct wire_server server;
+static struct wire_client clients[CLIENTS], boss, other;
+
+static int clean(void **state)
+{
+	(void)state;
+	wire_server_clean(&server);
+	return 0;
+}
+
+/* Twelve clients on one worker of 5 ms a statement: the queue alone is over the threshold. */
+static void start_overload(const char *more)
+{
+	const char *const options[] = { "--workers", "1", "--service-ms", "5", "--set",
+		"admission.window_ms=50", "--set", "roles.boss=system raise", "--set", more, NULL };
+	char set[64];
+	wire_server_start(&server, options);
+	for (int i = 0; i < CLIENTS; i++) {
+		wire_login(&clients[i], &server, "u");
+		snprintf(set, sizeof set, "set cancel.user = 'user%d'", i);
+		assert_string_equal(wire_query(&clients[i], set), "C(SET) Z(I)");
+	}
+	wire_login(&boss, &server, "boss");
+	assert_string_equal(wire_query(&boss, "set cancel.priority = system"), "C(SET) Z(I)");
+}
+
+/* One round of a query by everybody; how many were refused. */
+static int round_of_queries(const char *sql)
+{
+	int refused = 0;
+	wire_send_query(&boss, sql);
+	for (int i = 0; i < CLIENTS; i++)
+		wire_send_query(&clients[i], sql);
+	for (int i = 0; i < CLIENTS; i++)
+		refused += strstr(wire_talk(&clients[i]), "E(53000)") != NULL;
+	assert_null(strstr(wire_talk(&boss), "E("));
+	return refused;
+}
+
+static void close_all(void)
+{
+	for (int i = 0; i < CLIENTS; i++)
+		wire_close(&clients[i]);
+	wire_close(&boss);
+}
+
+static void an_overload_is_refused_with_a_hint_and_told_in_the_level(void **state)
+{
+	int refused = 0;
+	(void)state;
+	start_overload("admission.gate=on");
+	while (refused == 0) /* the level falls 5 % a window until somebody is below it */
+		refused = round_of_queries("select 1");
+	struct wire_client *turned_away = NULL;
+	for (int i = 0; i < CLIENTS; i++)
+		if (strstr(clients[i].last_hint, "retry after"))
+			turned_away = &clients[i];
+	assert_non_null(turned_away);
+	assert_true(atoi(turned_away->last_hint + strlen("retry after ")) > 0);
+	assert_non_null(strstr(turned_away->last_error, "overloaded"));
+	assert_non_null(strstr(turned_away->level, "/512 "));
+	assert_true(atoi(turned_away->level) < 512);
+	close_all();
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
+static void without_the_gate_nothing_is_refused(void **state)
+{
+	(void)state;
+	start_overload("admission.gate=off");
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(round_of_queries("select 1"), 0);
+	assert_string_equal(boss.level, "");
+	close_all();
+}
+
+static void a_transaction_under_way_is_not_refused(void **state)
+{
+	int refused = 0;
+	(void)state;
+	start_overload("admission.gate=on");
+	wire_login(&other, &server, "u");
+	wire_query(&other, "set cancel.priority = analytical");
+	assert_string_equal(wire_query(&other, "begin"), "C(BEGIN) Z(T)");
+	while (refused == 0)
+		refused = round_of_queries("select 1");
+	assert_null(strstr(wire_query(&other, "select 1"), "E("));
+	assert_null(strstr(wire_query(&other, "commit"), "E("));
+	wire_close(&other);
+	close_all();
+}
+
+static void nobody_lifts_itself(void **state)
+{
+	(void)state;
+	start_overload("roles.batch=analytical");
+	wire_login(&other, &server, "batch");
+	assert_string_equal(wire_query(&other, "set cancel.priority = system"), "E(42501) Z(I)");
+	assert_string_equal(wire_query(&other, "pause"), "E(42501) Z(I)");
+	wire_close(&other);
+	close_all();
+}
+
+static void a_pause_holds_new_transactions_until_resume(void **state)
+{
+	char byte;
+	(void)state;
+	start_overload("admission.gate=on");
+	wire_login(&other, &server, "u");
+	assert_string_equal(wire_query(&other, "begin"), "C(BEGIN) Z(T)");
+	assert_string_equal(wire_query(&boss, "pause"), "C(PAUSE) Z(I)");
+	wire_send_query(&clients[0], "select 1");
+	/* one under way goes on, and settings are answered */
+	assert_null(strstr(wire_query(&other, "select 1; commit"), "E("));
+	assert_string_equal(wire_query(&other, "show server_version"),
+		"T(server_version:25) D(15.0) C(SHOW) Z(I)");
+	assert_int_equal(recv(clients[0].fd, &byte, 1, MSG_DONTWAIT), -1);
+	/* one that leaves while it waits is no trouble */
+	wire_send_query(&clients[1], "select 1");
+	wire_close(&clients[1]);
+	assert_string_equal(wire_query(&boss, "resume"), "C(RESUME) Z(I)");
+	assert_string_equal(wire_talk(&clients[0]), "T(?column?:23) D(1) C(SELECT 1) Z(I)");
+	wire_close(&other);
+	close_all();
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
+static void a_pause_does_not_hold_the_way_down(void **state)
+{
+	(void)state;
+	start_overload("admission.gate=on");
+	assert_string_equal(wire_query(&boss, "pause"), "C(PAUSE) Z(I)");
+	wire_send_query(&clients[0], "select 1");
+	assert_int_equal(wire_server_stop(&server), 0);
+	assert_string_equal(wire_talk(&clients[0]), "E(57P01) EOF");
+	close_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(
+			an_overload_is_refused_with_a_hint_and_told_in_the_level, clean),
+		cmocka_unit_test_teardown(without_the_gate_nothing_is_refused, clean),
+		cmocka_unit_test_teardown(a_transaction_under_way_is_not_refused, clean),
+		cmocka_unit_test_teardown(nobody_lifts_itself, clean),
+		cmocka_unit_test_teardown(a_pause_holds_new_transactions_until_resume, clean),
+		cmocka_unit_test_teardown(a_pause_does_not_hold_the_way_down, clean),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
