@@ -21,6 +21,7 @@ extern const struct sim_lane sim_lane_no_culprit;
 extern const struct sim_lane sim_lane_cancel_tree;
 extern const struct sim_lane sim_lane_lifecycle;
 extern const struct sim_lane sim_lane_signals;
+extern const struct sim_lane sim_lane_omission;
 extern const struct sim_lane sim_lane_fan_out;
 extern const struct sim_lane sim_lane_gaming;
 extern const struct sim_lane sim_lane_cache_loss;
@@ -43,6 +44,7 @@ const struct sim_lane *const sim_lanes[] = {
 	&sim_lane_cancel_tree,
 	&sim_lane_lifecycle,
 	&sim_lane_signals,
+	&sim_lane_omission,
 	&sim_lane_fan_out,
 	&sim_lane_gaming,
 	&sim_lane_cache_loss,

@@ -17,22 +17,22 @@ void sim_stats_add(struct sim_stats *stats, double value)
 		stats->min = value;
 	if (stats->count == 0 || value > stats->max)
 		stats->max = value;
-	stats->sum += value;
-	stats->square_sum += value * value;
 	stats->count++;
+	double off = value - stats->mean;
+	stats->mean += off / (double)stats->count;
+	stats->spread += off * (value - stats->mean);
 }
 
 double sim_stats_mean(const struct sim_stats *stats)
 {
-	return stats->count > 0 ? stats->sum / (double)stats->count : 0.0;
+	return stats->mean;
 }
 
 double sim_stats_ci95(const struct sim_stats *stats)
 {
 	if (stats->count < 2)
 		return 0.0;
-	double n = (double)stats->count, mean = stats->sum / n;
-	double variance = (stats->square_sum - n * mean * mean) / (n - 1.0);
+	double n = (double)stats->count, variance = stats->spread / (n - 1.0);
 	size_t freedom = stats->count - 1, known = sizeof(t95) / sizeof(t95[0]);
 	double t = freedom <= known ? t95[freedom - 1] : 1.96 + 2.5 / (double)freedom;
 	return variance > 0.0 ? t * sim_sqrt(variance / n) : 0.0;

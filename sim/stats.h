@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 struct sim_stats {
-	double sum, square_sum, min, max;
+	double mean, spread; /* spread: sum of squared distances from the mean (Welford) */
+	double min, max;
 	size_t count;
 };
 

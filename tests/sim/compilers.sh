@@ -50,5 +50,6 @@ lane signals --seeds 1 --duration-s 30 --format json
 lane fan-out --part depth,reject --seeds 1 --measure-s 5 --format json
 lane gaming --rotations 4 --format json
 lane cache-loss --seeds 1 --cure none,single-flight --duration-s 60 --format json
+lane omission --format json
 lane link-imbalance --seeds 1 --duration-s 60 --format json
 COMMANDS

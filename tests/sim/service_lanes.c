@@ -178,6 +178,20 @@ static void a_recent_first_pool_stays_on_the_slow_link(void **state)
 	json_decref(root);
 }
 
+static void a_closed_loop_hides_what_an_open_one_shows(void **state)
+{
+	(void)state;
+	json_t *root = tool_json("lane omission --users 10 --format json");
+	json_t *rows = rows_of(root, "omission");
+	json_t *open = row_where(rows, "clients", "open loop", NULL, NULL);
+	json_t *hidden = row_where(rows, "clients", "paced, from sending", NULL, NULL);
+	json_t *honest = row_where(rows, "clients", "paced, from the schedule", NULL, NULL);
+	assert_true(number(open, "p99_ms") > 8000.0);
+	assert_true(number(hidden, "p99_ms") < 100.0);
+	assert_true(number(honest, "p99_ms") > 8000.0);
+	json_decref(root);
+}
+
 static json_t *signal_row(json_t *rows, const char *scenario, const char *tier, const char *signal)
 {
 	size_t index;
@@ -274,6 +288,7 @@ int main(void)
 		cmocka_unit_test(dice_reward_relogins_and_a_user_hash_does_not),
 		cmocka_unit_test(a_lost_cache_stays_cold_until_the_right_loop_is_broken),
 		cmocka_unit_test(a_recent_first_pool_stays_on_the_slow_link),
+		cmocka_unit_test(a_closed_loop_hides_what_an_open_one_shows),
 		cmocka_unit_test(each_signal_is_wrong_where_theory_says),
 		cmocka_unit_test(cures_leave_the_loop_so_a_second_trigger_strikes_again),
 		cmocka_unit_test(random_lanes_repeat_to_the_byte),
