@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A four-way heap of events: half the depth of a binary one, and a node's children share a cache
- * line pair. Knows nothing of what an event means.
+ * A four-way heap of events (half the depth of a binary one), and a line for each rank at the
+ * present instant. Knows nothing of what an event means.
  */
 #include "sim/events.h"
 
@@ -25,8 +25,42 @@ void sim_events_init(struct sim_events *events)
 
 void sim_events_free(struct sim_events *events)
 {
+	for (size_t rank = 0; rank < SIM_RANKS; rank++)
+		free(events->lines[rank].events);
 	free(events->heap);
 	sim_events_init(events);
+}
+
+static void line_grow(struct sim_line *line)
+{
+	size_t next = line->capacity > 0 ? line->capacity * 2 : 64;
+	struct sim_event *moved = sim_alloc(next, sizeof(*moved));
+	for (size_t i = 0; i < line->count; i++)
+		moved[i] = line->events[(line->head + i) & (line->capacity - 1)];
+	free(line->events);
+	*line = (struct sim_line){ .events = moved, .count = line->count, .capacity = next };
+}
+
+static void line_add(struct sim_line *line, const struct sim_event *event)
+{
+	if (line->count == line->capacity)
+		line_grow(line);
+	line->events[(line->head + line->count++) & (line->capacity - 1)] = *event;
+}
+
+static void heap_add(struct sim_events *events, const struct sim_event *added)
+{
+	events->heap =
+		sim_grow(events->heap, &events->capacity, events->count + 1, sizeof(*events->heap));
+	size_t at = events->count++;
+	while (at > 0) {
+		size_t parent = (at - 1) / WAYS;
+		if (!before(added, &events->heap[parent]))
+			break;
+		events->heap[at] = events->heap[parent];
+		at = parent;
+	}
+	events->heap[at] = *added;
 }
 
 void sim_events_add(struct sim_events *events, uint64_t at_ns, enum sim_rank rank, uint32_t kind,
@@ -39,17 +73,10 @@ void sim_events_add(struct sim_events *events, uint64_t at_ns, enum sim_rank ran
 		.who = who,
 		.arg = arg,
 	};
-	events->heap =
-		sim_grow(events->heap, &events->capacity, events->count + 1, sizeof(*events->heap));
-	size_t at = events->count++;
-	while (at > 0) {
-		size_t parent = (at - 1) / WAYS;
-		if (!before(&added, &events->heap[parent]))
-			break;
-		events->heap[at] = events->heap[parent];
-		at = parent;
-	}
-	events->heap[at] = added;
+	if (at_ns == events->now_ns)
+		line_add(&events->lines[rank], &added);
+	else
+		heap_add(events, &added);
 }
 
 static size_t first_child(const struct sim_events *events, size_t at)
@@ -62,10 +89,8 @@ static size_t first_child(const struct sim_events *events, size_t at)
 	return best;
 }
 
-bool sim_events_take(struct sim_events *events, struct sim_event *next)
+static void heap_take(struct sim_events *events, struct sim_event *next)
 {
-	if (events->count == 0)
-		return false;
 	*next = events->heap[0];
 	struct sim_event last = events->heap[--events->count];
 	size_t at = 0;
@@ -78,10 +103,42 @@ bool sim_events_take(struct sim_events *events, struct sim_event *next)
 	}
 	if (events->count > 0)
 		events->heap[at] = last;
+}
+
+/* The line whose first event is next; NULL: the heap's is, or there is none. */
+static struct sim_line *next_line(const struct sim_events *events)
+{
+	for (size_t rank = 0; rank < SIM_RANKS; rank++) {
+		const struct sim_line *line = &events->lines[rank];
+		if (line->count == 0)
+			continue;
+		bool heap_first =
+			events->count > 0 && before(&events->heap[0], &line->events[line->head]);
+		return heap_first ? NULL : (struct sim_line *)(uintptr_t)line;
+	}
+	return NULL;
+}
+
+bool sim_events_take(struct sim_events *events, struct sim_event *next)
+{
+	struct sim_line *line = next_line(events);
+	if (line) {
+		*next = line->events[line->head];
+		line->head = (line->head + 1) & (line->capacity - 1);
+		line->count--;
+		return true;
+	}
+	if (events->count == 0)
+		return false;
+	heap_take(events, next);
+	events->now_ns = next->at_ns;
 	return true;
 }
 
 const struct sim_event *sim_events_peek(const struct sim_events *events)
 {
+	const struct sim_line *line = next_line(events);
+	if (line)
+		return &line->events[line->head];
 	return events->count > 0 ? &events->heap[0] : NULL;
 }

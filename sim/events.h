@@ -32,10 +32,21 @@ struct sim_event {
 	uint64_t arg;
 };
 
+#define SIM_RANKS (SIM_RANK_TICK + 1)
+
+/* Events of the present instant wait in a line of their rank, not in the heap: in a run without
+ * network delays that is every other one. */
+struct sim_line {
+	struct sim_event *events;
+	size_t head, count, capacity; /* a ring; capacity a power of two */
+};
+
 struct sim_events {
 	struct sim_event *heap;
-	size_t count, capacity;
+	size_t count, capacity; /* of the heap */
 	uint64_t next_sequence;
+	uint64_t now_ns; /* of the last event taken */
+	struct sim_line lines[SIM_RANKS];
 };
 
 void sim_events_init(struct sim_events *events);

@@ -76,6 +76,30 @@ static void a_large_agenda_stays_in_order(void **state)
 	sim_events_free(&events);
 }
 
+static void events_added_for_now_keep_their_place(void **state)
+{
+	(void)state;
+	static const uint32_t expected[] = { 0, 3, 1, 4, 2, 5 };
+	struct sim_events events;
+	struct sim_event next;
+	sim_events_init(&events);
+	sim_events_add(&events, 7, SIM_RANK_COMPLETION, 0, 0, 0);
+	sim_events_add(&events, 7, SIM_RANK_TIMEOUT, 1, 0, 0);
+	sim_events_add(&events, 7, SIM_RANK_ARRIVAL, 2, 0, 0);
+	assert_true(sim_events_take(&events, &next));
+	assert_int_equal(next.kind, expected[0]);
+	sim_events_add(&events, 7, SIM_RANK_WAKE, 3, 0, 0);
+	sim_events_add(&events, 7, SIM_RANK_TIMEOUT, 4, 0, 0);
+	sim_events_add(&events, 8, SIM_RANK_COMPLETION, 5, 0, 0);
+	for (size_t i = 1; i < 6; i++) {
+		assert_int_equal(sim_events_peek(&events)->kind, expected[i]);
+		assert_true(sim_events_take(&events, &next));
+		assert_int_equal(next.kind, expected[i]);
+	}
+	assert_null(sim_events_peek(&events));
+	sim_events_free(&events);
+}
+
 /* A digest of 1,000 draws, from an independent implementation of the published generator. */
 #define RNG_GOLDEN 0xd0cda62deff116d7ull
 
@@ -284,6 +308,7 @@ int main(void)
 		cmocka_unit_test(the_clock_stops_at_its_bounds_and_names_them),
 		cmocka_unit_test(events_come_by_time_then_rank_then_sequence),
 		cmocka_unit_test(a_large_agenda_stays_in_order),
+		cmocka_unit_test(events_added_for_now_keep_their_place),
 		cmocka_unit_test(random_numbers_are_the_same_bits_everywhere),
 		cmocka_unit_test(streams_of_one_seed_differ),
 		cmocka_unit_test(draws_below_a_bound_are_even),
