@@ -27,6 +27,8 @@ void sim_events_free(struct sim_events *events)
 {
 	for (size_t rank = 0; rank < SIM_RANKS; rank++)
 		free(events->lines[rank].events);
+	for (size_t i = 0; i < SIM_STREAMS; i++)
+		free(events->streams[i].line.events);
 	free(events->heap);
 	sim_events_init(events);
 }
@@ -63,6 +65,27 @@ static void heap_add(struct sim_events *events, const struct sim_event *added)
 	events->heap[at] = *added;
 }
 
+/* The line of events so far ahead; NULL: none, and not worth one. */
+static struct sim_line *stream_for(struct sim_events *events, uint64_t at_ns, enum sim_rank rank)
+{
+	uint64_t delay_ns = at_ns - events->now_ns;
+	struct sim_stream *empty = NULL;
+	for (size_t i = 0; i < SIM_STREAMS; i++) {
+		struct sim_stream *stream = &events->streams[i];
+		if (stream->delay_ns == delay_ns && stream->rank == rank)
+			return &stream->line;
+		if (stream->line.count == 0)
+			empty = stream;
+	}
+	bool again = events->last_delay_ns[rank] == delay_ns;
+	events->last_delay_ns[rank] = delay_ns;
+	if (!again || !empty)
+		return NULL;
+	empty->delay_ns = delay_ns;
+	empty->rank = rank;
+	return &empty->line;
+}
+
 void sim_events_add(struct sim_events *events, uint64_t at_ns, enum sim_rank rank, uint32_t kind,
 	uint32_t who, uint64_t arg)
 {
@@ -73,8 +96,10 @@ void sim_events_add(struct sim_events *events, uint64_t at_ns, enum sim_rank ran
 		.who = who,
 		.arg = arg,
 	};
-	if (at_ns == events->now_ns)
-		line_add(&events->lines[rank], &added);
+	struct sim_line *line =
+		at_ns == events->now_ns ? &events->lines[rank] : stream_for(events, at_ns, rank);
+	if (line)
+		line_add(line, &added);
 	else
 		heap_add(events, &added);
 }
@@ -105,27 +130,44 @@ static void heap_take(struct sim_events *events, struct sim_event *next)
 		events->heap[at] = last;
 }
 
-/* The line whose first event is next; NULL: the heap's is, or there is none. */
-static struct sim_line *next_line(const struct sim_events *events)
+static const struct sim_event *first_of(const struct sim_line *line)
 {
+	return &line->events[line->head];
+}
+
+/* The line whose first event is next; NULL: the heap's is, or there is none. */
+static struct sim_line *next_line(struct sim_events *events)
+{
+	const struct sim_event *best = events->count > 0 ? &events->heap[0] : NULL;
+	struct sim_line *found = NULL;
 	for (size_t rank = 0; rank < SIM_RANKS; rank++) {
-		const struct sim_line *line = &events->lines[rank];
+		struct sim_line *line = &events->lines[rank];
 		if (line->count == 0)
 			continue;
-		bool heap_first =
-			events->count > 0 && before(&events->heap[0], &line->events[line->head]);
-		return heap_first ? NULL : (struct sim_line *)(uintptr_t)line;
+		if (!best || before(first_of(line), best)) {
+			best = first_of(line);
+			found = line;
+		}
+		break; /* lines of higher ranks come later */
 	}
-	return NULL;
+	for (size_t i = 0; i < SIM_STREAMS; i++) {
+		struct sim_line *line = &events->streams[i].line;
+		if (line->count > 0 && (!best || before(first_of(line), best))) {
+			best = first_of(line);
+			found = line;
+		}
+	}
+	return found;
 }
 
 bool sim_events_take(struct sim_events *events, struct sim_event *next)
 {
 	struct sim_line *line = next_line(events);
 	if (line) {
-		*next = line->events[line->head];
+		*next = *first_of(line);
 		line->head = (line->head + 1) & (line->capacity - 1);
 		line->count--;
+		events->now_ns = next->at_ns;
 		return true;
 	}
 	if (events->count == 0)
@@ -135,10 +177,10 @@ bool sim_events_take(struct sim_events *events, struct sim_event *next)
 	return true;
 }
 
-const struct sim_event *sim_events_peek(const struct sim_events *events)
+const struct sim_event *sim_events_peek(struct sim_events *events)
 {
 	const struct sim_line *line = next_line(events);
 	if (line)
-		return &line->events[line->head];
+		return first_of(line);
 	return events->count > 0 ? &events->heap[0] : NULL;
 }

@@ -32,13 +32,21 @@ struct sim_event {
 	uint64_t arg;
 };
 
-#define SIM_RANKS (SIM_RANK_TICK + 1)
+#define SIM_RANKS   (SIM_RANK_TICK + 1)
+#define SIM_STREAMS 6
 
-/* Events of the present instant wait in a line of their rank, not in the heap: in a run without
- * network delays that is every other one. */
+/* Events that come due in the order they are added wait in lines, not in the heap: those of the
+ * present instant (in a run without network delays, every other one), and those a constant time
+ * ahead, as timeouts and network delays are. */
 struct sim_line {
 	struct sim_event *events;
 	size_t head, count, capacity; /* a ring; capacity a power of two */
+};
+
+struct sim_stream { /* of one rank and one delay */
+	struct sim_line line;
+	uint64_t delay_ns;
+	enum sim_rank rank;
 };
 
 struct sim_events {
@@ -47,6 +55,8 @@ struct sim_events {
 	uint64_t next_sequence;
 	uint64_t now_ns; /* of the last event taken */
 	struct sim_line lines[SIM_RANKS];
+	struct sim_stream streams[SIM_STREAMS];
+	uint64_t last_delay_ns[SIM_RANKS]; /* the same twice in a row makes a stream */
 };
 
 void sim_events_init(struct sim_events *events);
@@ -57,7 +67,7 @@ void sim_events_add(struct sim_events *events, uint64_t at_ns, enum sim_rank ran
 /* The next one, removed. False: there is none. O(log n). */
 bool sim_events_take(struct sim_events *events, struct sim_event *next);
 /* The next one, left in place; NULL: none. */
-const struct sim_event *sim_events_peek(const struct sim_events *events);
+const struct sim_event *sim_events_peek(struct sim_events *events);
 
 static inline enum sim_rank sim_event_rank(const struct sim_event *event)
 {
