@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #define ROW_BUFFER_BYTES 65536
-#define HOLD_POLL_NS	 200000u
+/* A backup in production is throttled: about 25 MB/s. */
+#define BACKUP_STEP_PAGES 64
+#define BACKUP_PAUSE_NS	  10000000u
+#define HOLD_POLL_NS	  200000u
 
 int target_client_open(struct target *target, struct target_client **client)
 {
@@ -173,6 +176,8 @@ void target_backup(struct target *target, struct target_answer *answer)
 	struct db_backup_options options = { .struct_size = sizeof options,
 		.path = path,
 		.table_locks = true,
+		.pages_per_step = BACKUP_STEP_PAGES,
+		.step_pause_ns = BACKUP_PAUSE_NS,
 		.class_index = CLASS_BATCH,
 		.key = TARGET_BACKUP_KEY,
 		.on_done = on_backup_done,

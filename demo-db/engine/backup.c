@@ -249,6 +249,7 @@ static void *run_backup(void *arg)
 	struct backup *backup = &engine->backup;
 	struct failure failure;
 	backup->owner.age = cancel_now_ns();
+	db_pool_gentle(true); /* it reads every page once: none of them is worth a hot one */
 	struct cancel_task task = begin_task(engine);
 	int status = attempt(engine, &failure);
 	while (status == DB_ECANCELLED && runs_again(backup, task))
