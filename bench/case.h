@@ -88,7 +88,7 @@ extern const struct actor case_dump_actor;
 	"SELECT sum(amount) FROM k CROSS JOIN " table " a ON a.id = " CASE_RANDOM_ID(table)
 
 /* Reads of CASE_READ_ROWS random items: most cases' questions. */
-#define CASE_READ_ROWS 64
+#define CASE_READ_ROWS 16
 void case_ask_read(const void *plan, uint64_t draw, struct target_request *request);
 
 #endif

@@ -14,7 +14,7 @@
 #include "ticker.h"
 
 #define MIB		(1024u * 1024u)
-#define ARCHIVE_OF_POOL 16 /* the cold tables together, in pools */
+#define ARCHIVE_OF_POOL 32 /* the cold tables together, in pools */
 #define PATH_BYTES	512
 
 static void on_progress(void *arg, uint64_t done_bytes, uint64_t total_bytes)

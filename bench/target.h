@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TARGET_ARGS_MAX	  64
+#define TARGET_ARGS_MAX	  16
 #define TARGET_ERROR_MAX  256
 #define TARGET_WHY_MAX	  320
 #define TARGET_BACKUP_KEY UINT64_MAX /* names the backup in decisions and kills */
