@@ -46,6 +46,16 @@ static bool blocks(
 	return f->c->types[resource] != CANCEL_LOCK || (holding->modes & mask);
 }
 
+/* Use of the instance within the last `span_ns`, in which somebody waited: a slot held all along is
+ * blamed for that part of its time only. */
+static uint64_t use_within(const struct flow *f, const struct holding *holding, uint64_t span_ns)
+{
+	if (f->c->types[f->c->sites[holding->site].resource] != CANCEL_QUEUE ||
+		holding->held_ns <= span_ns)
+		return holding->overlap_ns;
+	return fixed_scale(span_ns, holding->overlap_ns, holding->held_ns);
+}
+
 /* What the shares of an instance's users are parts of: the whole use there could have been over
  * `span_ns`, or was. So a task that held it for a tenth of the time is blamed for a tenth, and k
  * sharers for 1/k each. */
@@ -53,21 +63,28 @@ static uint64_t divisor_of(
 	const struct flow *f, const struct site *site, uint8_t mask, uint64_t span_ns)
 {
 	const struct cancel_ledger_resource *res = &f->ledger->resources[site->resource];
-	uint64_t use_ns = 0;
+	uint64_t use_ns = 0, whole_ns = span_ns;
 
 	switch (f->c->types[site->resource]) {
 	case CANCEL_MEMORY:
 		return fixed_max(f->w->resources[site->resource].use_ns, site->use_ns);
 	case CANCEL_QUEUE:
-		return fixed_max(site->use_ns, span_ns * fixed_max(res->capacity, 1));
+		whole_ns = span_ns * fixed_max(res->capacity, 1);
+		break;
 	case CANCEL_LOCK:
 		break;
 	}
 	for (uint32_t i = site->first_holding; i != NONE; i = f->c->holdings[i].next_of_site) {
-		if (f->c->holdings[i].modes & mask)
-			use_ns += f->c->holdings[i].overlap_ns;
+		if (blocks(f, &f->c->holdings[i], site->resource, mask))
+			use_ns += use_within(f, &f->c->holdings[i], span_ns);
 	}
-	return fixed_max(use_ns, span_ns);
+	return fixed_max(use_ns, whole_ns);
+}
+
+/* How long somebody waited for the instance, up to now. */
+static uint64_t span_of(const struct flow *f, const struct site *site)
+{
+	return f->w->now_ns - site->start_ns;
 }
 
 /* The modes whose holders keep this waiter waiting: those that conflict with its own, and those the
@@ -105,7 +122,7 @@ static void join_front(const struct flow *f, uint32_t index)
 	}
 	wait->front = index;
 	wait->next_front = site->first_front;
-	wait->divisor_ns = divisor_of(f, site, wait->blocked_by, f->w->now_ns - site->start_ns);
+	wait->divisor_ns = divisor_of(f, site, wait->blocked_by, span_of(f, site));
 	site->first_front = index;
 }
 
@@ -166,9 +183,10 @@ static void blame_nobody(struct flow *f, uint32_t r, uint64_t delay_ns)
 		f->a->rooted_ns[r] += delay_ns;
 }
 
-/* Shares `delay_ns` of the instance out to its users that block `mask`. */
-static void spread(struct flow *f, const struct site *site, uint8_t mask, uint64_t divisor_ns,
-	uint64_t delay_ns)
+/* Shares `delay_ns` of the instance out to its users that block `mask`; `divisor_ns` is that of
+ * `span_ns`. */
+static void spread(struct flow *f, const struct site *site, uint8_t mask, uint64_t span_ns,
+	uint64_t divisor_ns, uint64_t delay_ns)
 {
 	uint64_t *rooted_ns = &f->a->rooted_ns[site->resource];
 	bool passes = !f->last && f->c->types[site->resource] != CANCEL_MEMORY;
@@ -180,7 +198,7 @@ static void spread(struct flow *f, const struct site *site, uint8_t mask, uint64
 
 		if (holding->overlap_ns == 0 || !blocks(f, holding, site->resource, mask))
 			continue;
-		blame_ns = fixed_scale(delay_ns, holding->overlap_ns, divisor_ns);
+		blame_ns = fixed_scale(delay_ns, use_within(f, holding, span_ns), divisor_ns);
 		nobody_ns -= blame_ns;
 		kept_ns = passes ? pass_on(f, holding, blame_ns) : blame_ns;
 		holding->blame_ns += kept_ns;
@@ -245,7 +263,8 @@ static void spread_ended(struct flow *f)
 		for (uint32_t k = site->first_front; k != NONE; k = f->h->waits[k].next_front)
 			mask |= f->h->waits[k].blocked_by;
 		left_ns[site->resource] -= delay_ns;
-		spread(f, site, mask, divisor_of(f, site, mask, f->w->length_ns), delay_ns);
+		spread(f, site, mask, f->w->length_ns, divisor_of(f, site, mask, f->w->length_ns),
+			delay_ns);
 	}
 	for (uint32_t r = 0; r < f->w->resource_count; r++)
 		blame_nobody(f, r, left_ns[r]);
@@ -259,9 +278,10 @@ static bool hop(struct flow *f)
 
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
 		struct waiting *front = &f->h->waits[i];
+		const struct site *site = &f->c->sites[front->site];
 
 		if (front->blame_ns)
-			spread(f, &f->c->sites[front->site], front->blocked_by, front->divisor_ns,
+			spread(f, site, front->blocked_by, span_of(f, site), front->divisor_ns,
 				front->blame_ns);
 	}
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {

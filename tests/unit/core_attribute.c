@@ -98,6 +98,26 @@ static void assert_ms(uint64_t ns, uint64_t ms)
 	assert_in_range(ns, ms * MS - MS / 100, ms * MS + MS / 100);
 }
 
+/* It held one slot of ten all along; somebody waited during the last five of fifty milliseconds. */
+static void a_slot_is_blamed_for_the_time_in_which_somebody_waited(void **state)
+{
+	struct scripted *s = start();
+	uint32_t queue = scripted_resource(s, CANCEL_QUEUE, 10);
+	struct scripted_task *reader = scripted_task(s, 0);
+
+	(void)state;
+	scripted_hold(s, reader, queue, 0, 1);
+	step(s);
+	step(s);
+	s->now_ns += 45 * MS;
+	scripted_arrive(s, 20, queue, 0, 1);
+	s->now_ns += 5 * MS;
+	scripted_judge(s);
+	look(s);
+	assert_ms(blame_ns(s, reader), 20 * 5 / 10);
+	scripted_free(s);
+}
+
 static void sharers_are_blamed_by_how_long_they_held(void **state)
 {
 	struct scripted *s = start();
@@ -534,6 +554,7 @@ static void delay_is_conserved(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_slot_is_blamed_for_the_time_in_which_somebody_waited),
 		cmocka_unit_test(sharers_are_blamed_by_how_long_they_held),
 		cmocka_unit_test(a_holder_is_not_blamed_for_the_time_before_it_held),
 		cmocka_unit_test(slots_are_blamed_by_slot_time),
