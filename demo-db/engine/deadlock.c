@@ -119,13 +119,23 @@ static struct lock_owner *slot_holder(
 	return NULL;
 }
 
-static void spread_progress(struct deadlock_node *nodes, uint32_t count)
+/* A slot nobody's statement holds: its thread is between two jobs. */
+static bool slot_in_passing(const struct workers *workers)
+{
+	uint32_t held = 0;
+	for (const struct job *job = workers->running.first; job; job = job->next)
+		held++;
+	for (const struct job *job = workers->ready.first; job; job = job->next)
+		held++;
+	return workers->used > held;
+}
+
+static void spread_progress(struct deadlock_node *nodes, uint32_t count, bool free_slot)
 {
 	bool changed = true;
 	while (changed) {
 		changed = false;
-		bool slot_comes = slot_holder(nodes, count, true) != NULL ||
-				  slot_holder(nodes, count, false) == NULL;
+		bool slot_comes = free_slot || slot_holder(nodes, count, true) != NULL;
 		for (uint32_t i = 0; i < count; i++) {
 			if (nodes[i].goes_on)
 				continue;
@@ -188,7 +198,7 @@ static bool search_and_end(
 	struct deadlock_search *search, struct lock_space *space, const struct workers *workers)
 {
 	uint32_t count = build(search, space, workers);
-	spread_progress(search->nodes, count);
+	spread_progress(search->nodes, count, slot_in_passing(workers));
 	for (uint32_t i = 0; i < count; i++) {
 		if (search->nodes[i].goes_on)
 			continue;

@@ -8,7 +8,8 @@
  *
  * Threads: every call may come from any thread; one session is used by one thread at a time, except
  * for db_cancel_session, which is for other threads. Callbacks run on the thread that executes the
- * statement, with no lock of the engine held; on_done may submit the session's next statement.
+ * statement, with no lock of the engine held; on_done may submit the session's next statement. On a
+ * worker it runs while the slot is still held: it must be short and wait for no other statement.
  *
  * Errors: 0 or a negative db_error; a result carries the SQLSTATE and one line of text besides.
  * The rules behind all this, one by one: docs/demo-db.md.

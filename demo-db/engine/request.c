@@ -180,8 +180,13 @@ static void settle(struct db_session *session, bool waiter)
 	pthread_mutex_unlock(&session->fence);
 }
 
-/* `here`: the thread that called db_execute runs this itself. */
-static void finish(struct db_session *session, bool here)
+enum finisher {
+	BY_CALLER,	/* the thread that called db_execute */
+	BY_WORKER,	/* which keeps its slot until it is back for the next job */
+	BY_LAST_WORKER, /* which may end here */
+};
+
+static void finish(struct db_session *session, enum finisher finisher)
 {
 	struct workers *workers = &session->engine->workers;
 	struct db_request request = session->request;
@@ -197,8 +202,11 @@ static void finish(struct db_session *session, bool here)
 		result.message = message;
 	}
 	session_task_end(session);
-	workers_leave(workers, &session->job);
-	settle(session, synchronous && !here);
+	if (finisher == BY_WORKER)
+		workers_detach(workers, &session->job);
+	else
+		workers_leave(workers, &session->job);
+	settle(session, synchronous && finisher != BY_CALLER);
 	if (!synchronous && request.on_done)
 		request.on_done(request.arg, &result);
 }
@@ -286,7 +294,7 @@ static bool rerun(struct db_session *session)
 }
 
 /* On a slot, the task bound. True: finished; false: put aside. */
-static bool run_on_slot(struct db_session *session, bool here)
+static bool run_on_slot(struct db_session *session, enum finisher finisher)
 {
 	struct run *run = &session->run;
 	struct workers *workers = &session->engine->workers;
@@ -305,20 +313,22 @@ static bool run_on_slot(struct db_session *session, bool here)
 		freeResource(workers->resource, 1);
 	if (rerun(session))
 		return false;
-	finish(session, here);
+	finish(session, finisher);
 	return true;
 }
 
-void request_run(struct job *job)
+bool request_run(struct job *job)
 {
 	struct db_session *session = SESSION_OF(job, job);
 	struct workers *workers = &session->engine->workers;
 	bool function = session->request.function != NULL;
 	if (session->task.id)
 		bindCancel(session->task);
-	run_on_slot(session, false);
-	if (function)
-		host_after(workers);
+	if (!function)
+		return run_on_slot(session, BY_WORKER);
+	run_on_slot(session, BY_LAST_WORKER);
+	host_after(workers);
+	return false;
 }
 
 void request_lost_thread(struct db_session *session)
@@ -327,10 +337,10 @@ void request_lost_thread(struct db_session *session)
 	workers_replace_thread(workers); /* first: on_done may close the engine */
 	session->run.done_ns = cancel_now_ns();
 	freeResource(workers->resource, 1);
-	finish(session, false);
+	finish(session, BY_LAST_WORKER);
 }
 
-void request_abort(struct job *job)
+bool request_abort(struct job *job)
 {
 	struct db_session *session = SESSION_OF(job, abort_job);
 	struct workers *workers = &session->engine->workers;
@@ -358,6 +368,7 @@ void request_abort(struct job *job)
 	session->abort_pending = false;
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->fence);
+	return false;
 }
 
 /* ---- The two ways in
@@ -445,7 +456,7 @@ static int run_here(struct db_session *session)
 			return refuse(session, rc, true);
 		workers_await(workers, &session->job);
 	}
-	if (!run_on_slot(session, true))
+	if (!run_on_slot(session, BY_CALLER))
 		await_done(session);
 	return 0;
 }

@@ -6,8 +6,8 @@
 #include "demo-db/engine/session.h"
 
 /* Jobs of a session, run by workers. */
-void request_run(struct job *job);
-void request_abort(struct job *job);
+bool request_run(struct job *job);
+bool request_abort(struct job *job);
 /* The worker thread that ran the statement is ending by pthread_cancel. */
 void request_lost_thread(struct db_session *session);
 /* Queues a parked or rerun statement again; `finish` to end it, else to run it. Fence held. */

@@ -62,7 +62,8 @@ static void start_running(struct workers *workers, struct job *job)
 	list_append(&workers->running, job);
 }
 
-static void grant(struct workers *workers, struct job *job)
+/* `here`: a worker thread is about to look for work, so no other needs to be woken for it. */
+static void grant(struct workers *workers, struct job *job, bool here)
 {
 	list_remove(queue_of(workers, job), job);
 	workers->waiting--;
@@ -76,15 +77,19 @@ static void grant(struct workers *workers, struct job *job)
 	workers->used++;
 	job->state = JOB_READY;
 	list_append(&workers->ready, job);
-	pthread_cond_signal(&workers->work);
+	if (!here)
+		pthread_cond_signal(&workers->work);
 }
 
-static void grant_slots(struct workers *workers)
+static void grant_slots(struct workers *workers, bool here)
 {
 	for (uint32_t i = 0; i < JOB_QUEUES && workers->waiting; i++) {
 		enum job_class class = i < JOB_NORMAL ? (enum job_class)i : JOB_NORMAL;
-		while (workers->queues[i].first && workers->used < limit_of(workers, class))
-			grant(workers, workers->queues[i].first);
+		while (workers->queues[i].first && workers->used < limit_of(workers, class)) {
+			bool runs_here = here && !workers->queues[i].first->caller_runs;
+			grant(workers, workers->queues[i].first, runs_here);
+			here = here && !runs_here;
+		}
 	}
 }
 
@@ -112,7 +117,7 @@ static int enqueue(struct workers *workers, struct job *job)
 	workers->waiting++;
 	if (job->class == JOB_NORMAL)
 		workers->queued++;
-	grant_slots(workers);
+	grant_slots(workers, false);
 	return 0;
 }
 
@@ -159,8 +164,15 @@ void workers_leave(struct workers *workers, struct job *job)
 	list_remove(&workers->running, job);
 	job->state = JOB_IDLE;
 	workers->used--;
-	if (workers->waiting)
-		grant_slots(workers);
+	grant_slots(workers, false);
+	pthread_mutex_unlock(&workers->mutex);
+}
+
+void workers_detach(struct workers *workers, struct job *job)
+{
+	pthread_mutex_lock(&workers->mutex);
+	list_remove(&workers->running, job);
+	job->state = JOB_IDLE;
 	pthread_mutex_unlock(&workers->mutex);
 }
 
@@ -174,7 +186,7 @@ bool workers_promote(struct workers *workers, struct job *job)
 			workers->queued--;
 		job->class = JOB_FINISH;
 		list_append(queue_of(workers, job), job);
-		grant_slots(workers);
+		grant_slots(workers, false);
 	}
 	pthread_mutex_unlock(&workers->mutex);
 	return waits;
@@ -197,8 +209,12 @@ static void *worker_thread(void *arg)
 		job->state = JOB_RUNNING;
 		list_append(&workers->running, job);
 		pthread_mutex_unlock(&workers->mutex);
-		job->run(job);
+		bool keeps_slot = job->run(job);
 		pthread_mutex_lock(&workers->mutex);
+		if (keeps_slot) {
+			workers->used--;
+			grant_slots(workers, true);
+		}
 	}
 	pthread_mutex_unlock(&workers->mutex);
 	return NULL;
@@ -257,7 +273,7 @@ void workers_stop(struct workers *workers)
 	pthread_mutex_destroy(&workers->mutex);
 }
 
-int job_init(struct job *job, void (*run)(struct job *), struct lock_owner *owner)
+int job_init(struct job *job, bool (*run)(struct job *), struct lock_owner *owner)
 {
 	memset(job, 0, sizeof(*job));
 	job->run = run;

@@ -33,8 +33,10 @@ struct job {
 	uint64_t since_ns;
 	pthread_cond_t granted;
 	/* Set by the owner before the job is first used. */
-	void (*run)(struct job *job); /* on a worker, slot held; calls workers_leave itself */
-	struct lock_owner *owner;     /* whose statement it is, for the deadlock graph */
+	/* On a worker, slot held. True: the job is done with (workers_detach) but the slot is still
+	 * this thread's; false: it was given back by workers_leave. */
+	bool (*run)(struct job *job);
+	struct lock_owner *owner; /* whose statement it is, for the deadlock graph */
 };
 
 struct job_list {
@@ -61,7 +63,7 @@ struct workers {
 int workers_start(struct workers *workers, uint32_t slots, uint32_t queue_limit);
 void workers_stop(struct workers *workers); /* nothing is queued or running */
 
-int job_init(struct job *job, void (*run)(struct job *), struct lock_owner *owner);
+int job_init(struct job *job, bool (*run)(struct job *), struct lock_owner *owner);
 void job_destroy(struct job *job);
 
 /* A slot for the calling thread, if one is free and nobody of its class waits. */
@@ -73,6 +75,9 @@ int workers_enqueue_caller(struct workers *workers, struct job *job);
 void workers_await(struct workers *workers, struct job *job);
 /* Gives the slot back; the job may be used again. */
 void workers_leave(struct workers *workers, struct job *job);
+/* The job may be used again, but the worker thread keeps its slot until run() returns: what it does
+ * meanwhile for its client counts, and the next job then needs no other thread. */
+void workers_detach(struct workers *workers, struct job *job);
 /* Moves a waiting job to the front class (a cancel reached it). False if it does not wait. */
 bool workers_promote(struct workers *workers, struct job *job);
 /* The calling worker thread is being cancelled by pthread_cancel: start another in its place. */
