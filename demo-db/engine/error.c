@@ -116,6 +116,8 @@ static int status_of_constraint(int extended)
 		return DB_EFOREIGNKEY;
 	case SQLITE_CONSTRAINT_CHECK:
 		return DB_ECHECK;
+	case SQLITE_CONSTRAINT_VTAB: /* a host's table refused the value */
+		return DB_EINVAL;
 	default:
 		return DB_ECONSTRAINT;
 	}

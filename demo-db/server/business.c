@@ -25,7 +25,7 @@ const char *business_name(enum business business)
 }
 
 struct words { /* seen anywhere in the statement */
-	bool from, where, limit, groups, own, others, index;
+	bool from, where, limit, groups, own, others, index, controls;
 };
 
 static bool is_one_of(const struct token *t, const char *const *words)
@@ -56,13 +56,15 @@ static struct words read_words(struct lexer *lexer)
 {
 	static const char *const groups[] = { "group", "having", "over", "union", "intersect",
 		"except", NULL };
+	static const char *const functions[] = { "cancel_task", "pg_cancel_backend", NULL };
 	struct words seen = { 0 };
 	bool in_from = false, table_next = false;
 	for (struct token t = lexer_next(lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
 		t = lexer_next(lexer)) {
 		if (table_next)
 			note_table(&seen, &t);
-		seen.own |= is_view_name(&t);
+		seen.own |= is_view_name(&t) || is_one_of(&t, functions);
+		seen.controls |= is_one_of(&t, functions);
 		bool from = token_is(&t, "from"), where = token_is(&t, "where");
 		in_from = (in_from && !where && !token_is(&t, "select")) || from;
 		table_next = from || token_is(&t, "join") || (in_from && token_is_symbol(&t, ","));
@@ -84,6 +86,7 @@ static struct business_kind kind_of_read(struct words seen)
 		kind.business = BUSINESS_SYSTEM;
 		kind.view = true;
 	}
+	kind.controls = seen.controls;
 	return kind;
 }
 
@@ -103,9 +106,11 @@ struct business_kind business_of(const char *sql, size_t bytes)
 			.keeps_out =
 				token_is(&first, "analyze") ? KEEPS_OUT_WRITERS : KEEPS_OUT_ALL };
 	bool definition = is_one_of(&first, defines);
-	bool own_setting = seen.own && token_is(&first, "update");
+	static const char *const changes[] = { "update", "insert", "delete", NULL };
+	bool own_setting = seen.own && is_one_of(&first, changes);
 	return (struct business_kind){ .business = own_setting ? BUSINESS_SYSTEM : BUSINESS_WRITE,
 		.view = own_setting && !seen.others,
+		.controls = seen.controls || seen.own,
 		.definition = definition,
 		.partial = definition && seen.index && seen.where,
 		.keeps_out = definition && seen.index && token_is(&first, "create")

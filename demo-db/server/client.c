@@ -78,6 +78,11 @@ static enum reactor_answer leave(struct client *client)
 	return REACTOR_GONE;
 }
 
+bool client_may_control(const struct client *client)
+{
+	return client->role ? client->role->raise : client->server->config.role_count == 0;
+}
+
 /* ---- Errors ------------------------------------------------------------------------------- */
 
 void client_error(struct client *client, const char *sqlstate, const char *message,
@@ -366,6 +371,7 @@ static enum reactor_answer rest(struct client *client)
 	}
 	trim_input(&client->input);
 	watch_idle(client);
+	atomic_store_explicit(&client->shown_state, (uint32_t)client->state, memory_order_relaxed);
 	return REACTOR_WAIT;
 }
 

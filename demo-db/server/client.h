@@ -83,13 +83,15 @@ struct client {
 	uint64_t unread_ns;  /* when bytes still in the socket arrived; 0 none known */
 	bool writable_watched;
 
-	_Atomic uint32_t doom;	     /* enum client_doom; anybody, once */
-	_Atomic uint64_t watch;	     /* enum client_watch in the low bits, deadline in ns above */
-	_Atomic bool interrupted;    /* the statement is being cancelled; cleared at its start */
-	_Atomic bool timed_out;	     /* … because of statement_timeout */
-	_Atomic bool in_callback;    /* a worker is inside on_done: the client must not be freed */
-	_Atomic uint32_t shown_tx;   /* 'I', 'T', 'E' for views */
-	_Atomic uint64_t statements; /* served */
+	_Atomic uint32_t doom;	  /* enum client_doom; anybody, once */
+	_Atomic uint64_t watch;	  /* enum client_watch in the low bits, deadline in ns above */
+	_Atomic bool interrupted; /* the statement is being cancelled; cleared at its start */
+	_Atomic bool timed_out;	  /* … because of statement_timeout */
+	_Atomic bool in_callback; /* a worker is inside on_done: the client must not be freed */
+	/* for views */
+	char shown_user[CONFIG_NAME_MAX]; /* under the server's lock */
+	_Atomic uint32_t shown_state, shown_tx;
+	_Atomic uint64_t statements; /* served; this thread writes */
 };
 
 /* A client on an accepted socket, not yet watched. NULL when memory is out. */
@@ -104,6 +106,9 @@ void client_doom(struct client *client, enum client_doom why);
 void client_cancel(struct client *client, bool timed_out);
 /* Looks at the clock for it: dooms or cancels what takes too long. */
 void client_tick(struct client *client, uint64_t now_ns);
+
+/* May it cancel others, pause the intake, change the runtime's settings? */
+bool client_may_control(const struct client *client);
 
 /* An error to the client: message, hint and detail may be NULL. */
 void client_error(struct client *client, const char *sqlstate, const char *message,

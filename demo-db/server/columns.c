@@ -188,6 +188,8 @@ static const struct {
 	{ "statement_timestamp", PG_TIMESTAMPTZ },
 	{ "transaction_timestamp", PG_TIMESTAMPTZ },
 	{ "exists", PG_BOOL },
+	{ "cancel_task", PG_BOOL },
+	{ "pg_cancel_backend", PG_BOOL },
 };
 
 static enum pg_type type_of_call(const struct token *name)

@@ -260,7 +260,6 @@ static const struct {
 	{ "comment", "COMMENT is not supported", "" },
 	{ "do", "DO is not supported", "There is no procedural language." },
 	{ "call", "CALL is not supported", "There is no procedural language." },
-	{ "lock", "LOCK is not supported", "Table locks are taken by the statements themselves." },
 	{ "cluster", "CLUSTER is not supported", "" },
 	{ "prepare", "PREPARE as SQL is not supported",
 		"Use the extended protocol: every driver's prepared statements do." },

@@ -16,7 +16,8 @@ int gate_init(struct gate *gate, const struct config *config)
 		.window_requests = (uint32_t)config->window_requests,
 		.threshold_ns = config->threshold_ms * 1000000u,
 		.start_ns = cancel_now_ns() };
-	gate->spare_victims = config->spare_victims != 0;
+	atomic_store_explicit(
+		&gate->spare_victims, config->spare_victims != 0, memory_order_relaxed);
 	gate->window_ns = options.window_ns;
 	if (!config->gate)
 		return 0;
@@ -99,7 +100,8 @@ void gate_hear(struct gate *gate, const struct cancel_verdict *verdict)
 	uint64_t until_ns = verdict->now_ns + HOLD_NS;
 	if (verdict->overload == CANCEL_REGULAR)
 		atomic_store_explicit(&gate->regular_until_ns, until_ns, memory_order_relaxed);
-	if (gate->spare_victims && is_being_cured(verdict))
+	if (atomic_load_explicit(&gate->spare_victims, memory_order_relaxed) &&
+		is_being_cured(verdict))
 		atomic_store_explicit(&gate->spare_until_ns, until_ns, memory_order_relaxed);
 }
 

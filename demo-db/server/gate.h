@@ -28,7 +28,7 @@
 
 struct gate {
 	struct cancel_dagor_shared *dagor; /* NULL: the gate is off */
-	bool spare_victims;
+	_Atomic bool spare_victims;	   /* anybody may change it */
 	uint64_t window_ns;
 	_Atomic uint64_t spare_until_ns, regular_until_ns; /* the controller thread writes */
 	_Atomic uint64_t offered[BUSINESS_LEVELS], refused[BUSINESS_LEVELS];

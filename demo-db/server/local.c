@@ -175,8 +175,7 @@ static bool show(struct client *client, const struct statement *statement)
 
 static bool set_intake(struct client *client, const struct dialect *d)
 {
-	bool allowed = client->role ? client->role->raise : client->server->config.role_count == 0;
-	if (!allowed) {
+	if (!client_may_control(client)) {
 		client_error(client, "42501", "permission denied to pause or resume the intake",
 			NULL, "The role needs \"raise\" in the server's configuration.", 0);
 		return false;

@@ -5,6 +5,7 @@
  */
 #include "demo-db/server/prepared.h"
 #include "demo-db/server/lexer.h"
+#include "demo-db/server/signatures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ static int translate(struct statement *s, const struct dialect_context *context)
 		size_t bytes = strlen(s->dialect.sql);
 		s->kind = business_of(s->dialect.sql, bytes);
 		s->signature = hash_of(s->dialect.sql, bytes);
+		signatures_note(s->signature, s->source, s->source_bytes);
 	}
 	return status;
 }

@@ -351,6 +351,9 @@ static bool step_ask(struct client *client)
 		}
 		return true;
 	}
+	if (q->statement->kind.controls && !client_may_control(client))
+		return fail(client, "42501", "permission denied",
+			"The role needs \"raise\" in the server's configuration.");
 	q->business = intake_business(client, q->statement->kind.business);
 	enum intake_answer answer = is_asked(client, control) ? intake_ask(client) : INTAKE_GO;
 	if (answer == INTAKE_WAIT)
@@ -435,6 +438,9 @@ static bool step_ran(struct client *client)
 	enum control control = control_of(q->statement);
 	q->last_end_ns = q->result.done_ns;
 	client_set_watch(client, WATCH_NOTHING, 0, 0);
+	atomic_store_explicit(&client->statements,
+		atomic_load_explicit(&client->statements, memory_order_relaxed) + 1,
+		memory_order_relaxed);
 	if (q->gated)
 		intake_ended(client);
 	if (q->statement->kind.keeps_out)
@@ -511,6 +517,8 @@ static bool step_done(struct client *client)
 	intake_tell_level(client, q->last_end_ns);
 	settings_report(&client->settings, &client->output.wire);
 	wire_ready(&client->output.wire, transaction(client));
+	atomic_store_explicit(
+		&client->shown_tx, (uint32_t)transaction(client), memory_order_relaxed);
 	return true;
 }
 

@@ -7,7 +7,9 @@
  */
 #include "demo-db/server/server.h"
 #include "demo-db/server/listen.h"
+#include "demo-db/server/metrics.h"
 #include "demo-db/server/runtime.h"
+#include "demo-db/views/view.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -92,6 +94,7 @@ bool server_admit_session(struct server *server, struct client *client)
 	pthread_mutex_lock(&server->lock);
 	client->counted = !server->draining && server->sessions < server->config.connections;
 	server->sessions += client->counted;
+	snprintf(client->shown_user, sizeof client->shown_user, "%s", client->user);
 	pthread_mutex_unlock(&server->lock);
 	if (!client->counted)
 		atomic_fetch_add_explicit(&server->counters.refused, 1, memory_order_relaxed);
@@ -127,6 +130,19 @@ bool server_cancel(struct server *server, uint32_t process, uint32_t secret)
 	pthread_mutex_lock(&server->lock);
 	for (struct client *c = server->first; c && !found; c = c->next) {
 		found = c->process == process && c->secret == secret;
+		if (found)
+			client_cancel(c, false);
+	}
+	pthread_mutex_unlock(&server->lock);
+	return found;
+}
+
+bool server_cancel_process(struct server *server, uint32_t process)
+{
+	bool found = false;
+	pthread_mutex_lock(&server->lock);
+	for (struct client *c = server->first; c && !found; c = c->next) {
+		found = c->process == process;
 		if (found)
 			client_cancel(c, false);
 	}
@@ -212,7 +228,9 @@ static int open_engine(struct server *server, char *message)
 		.statement_memory_max = config->statement_mb << 20,
 		.sync_commits = config->sync_commits != 0,
 		.on_wait = on_wait,
-		.on_wait_arg = server };
+		.on_wait_arg = server,
+		.on_connection = views_install,
+		.on_connection_arg = server };
 	char why[DB_MESSAGE_MAX];
 	int rc = db_open(&server->engine, &options, why);
 	return rc ? complain(message, config->data_dir, why) : 0;
@@ -273,7 +291,8 @@ static int bring_up(struct server *server, char *message)
 		return complain(message, "cannot start the gate", "out of memory");
 	cancel_set_window_listener(on_window, server);
 	if (open_engine(server, message) || find_partial_indexes(server, message) ||
-		listen_open(server, message) || start_reactor(server, message))
+		listen_open(server, message) || start_reactor(server, message) ||
+		metrics_start(&server->metrics, server, message))
 		return -1;
 	int status = pthread_create(&server->ticker, NULL, tick, server);
 	server->ticking = status == 0;
@@ -285,6 +304,7 @@ static void take_down(struct server *server)
 	atomic_store_explicit(&server->stop_ticking, true, memory_order_relaxed);
 	if (server->ticking)
 		pthread_join(server->ticker, NULL);
+	metrics_stop(server->metrics);
 	if (server->reactor)
 		reactor_stop(server->reactor);
 	listen_close(server);

@@ -18,6 +18,8 @@
 #define SERVER_STARTING_MAX                                                                        \
 	64 /* sockets beyond the sessions, in start-up or with a cancel request */
 
+struct metrics;
+
 struct listener {
 	struct reactor_source source; /* must be first */
 	struct server *server;
@@ -49,6 +51,7 @@ struct server {
 	bool ticking;
 	_Atomic bool stop_ticking;
 	struct intake intake;
+	struct metrics *metrics;      /* NULL: none */
 	_Atomic bool partial_indexes; /* some index has a WHERE: literals may matter to plans */
 };
 
@@ -69,6 +72,8 @@ void server_kick_waiting(struct server *server);
 
 /* For clients. A cancel request by key; false: no such session. */
 bool server_cancel(struct server *server, uint32_t process, uint32_t secret);
+/* The same without a key, for those who may. */
+bool server_cancel_process(struct server *server, uint32_t process);
 /* A client becomes a session. False: too many (it is told). */
 bool server_admit_session(struct server *server, struct client *client);
 /* The client ends: nobody finds it from here on; later, it is closed. */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission.c - cancel_admission: the gate, a row a business priority; cancel_sessions. */
+#include "demo-db/server/server.h"
+#include "demo-db/views/view.h"
+
+#include <string.h>
+
+static uint64_t load(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* How much of a priority's levels is below the cursor. */
+static uint32_t admitted_levels(uint32_t cursor, unsigned business)
+{
+	uint32_t first = business * GATE_USER_LEVELS;
+	if (cursor <= first)
+		return 0;
+	return cursor - first < GATE_USER_LEVELS ? cursor - first : GATE_USER_LEVELS;
+}
+
+static void fill_admission(struct server *server, struct view_rows *rows)
+{
+	struct intake *intake = &server->intake;
+	struct gate *gate = &intake->gate;
+	struct cancel_dagor_stats stats = { .cursor = BUSINESS_LEVELS * GATE_USER_LEVELS };
+	uint64_t now_ns = cancel_now_ns();
+	if (gate->dagor)
+		cancel_dagor_shared_stats(gate->dagor, &stats);
+	for (unsigned i = 0; i < BUSINESS_LEVELS; i++) {
+		view_text(rows, business_name((enum business)i));
+		view_integer(rows, (int64_t)load(&gate->offered[i]));
+		view_integer(rows, (int64_t)load(&gate->refused[i]));
+		view_real(rows, 100.0 * admitted_levels(stats.cursor, i) / GATE_USER_LEVELS);
+		view_bool(rows, gate->dagor != NULL);
+		view_integer(rows, stats.cursor);
+		view_integer(rows, (int64_t)stats.windows);
+		view_bool(rows, stats.overloaded);
+		view_ms(rows, stats.mean_delay_ns);
+		view_bool(rows, load(&gate->spare_until_ns) > now_ns);
+		view_integer(rows, (int64_t)load(&gate->spared));
+		view_bool(rows, load(&gate->regular_until_ns) > now_ns);
+		view_bool(rows, atomic_load_explicit(&intake->paused, memory_order_relaxed));
+		view_integer(rows, atomic_load_explicit(&intake->waiting, memory_order_relaxed));
+		view_integer(rows, (int64_t)load(&intake->busy_refused));
+		view_integer(rows, (int64_t)load(&intake->io_waits));
+	}
+}
+
+const struct view view_admission = { .name = "cancel_admission",
+	.columns = "priority TEXT, offered BIGINT, refused BIGINT, admitted_pct FLOAT8, gate BOOL, "
+		   "cursor BIGINT, windows BIGINT, overloaded BOOL, mean_queue_ms FLOAT8, sparing "
+		   "BOOL, spared BIGINT, regular_overload BOOL, paused BOOL, waiting BIGINT, busy "
+		   "BIGINT, io_waits BIGINT",
+	.fill = fill_admission };
+
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+static void put_session(struct view_rows *rows, struct client *c, uint64_t now_ns)
+{
+	static const char *const states[] = { "startup", "password", "password", "idle",
+		"leaving" };
+	uint64_t blocked_ns =
+		atomic_load_explicit(&c->output.blocked_since_ns, memory_order_relaxed);
+	bool running =
+		atomic_load_explicit(&c->query.running, memory_order_relaxed) == RUNNING_PENDING;
+	uint32_t state = atomic_load_explicit(&c->shown_state, memory_order_relaxed);
+	char letter[2] = { (char)atomic_load_explicit(&c->shown_tx, memory_order_relaxed), '\0' };
+	view_integer(rows, c->process);
+	view_text(rows, c->shown_user);
+	view_text(rows, c->address);
+	view_text(rows, running ? "running" : states[state]);
+	view_text(rows, letter[0] ? letter : NULL);
+	view_integer(rows, atomic_load_explicit(&c->source.level, memory_order_relaxed));
+	view_integer(rows, (int64_t)atomic_load_explicit(&c->statements, memory_order_relaxed));
+	view_integer(rows, (int64_t)load(&c->output.buffered_bytes));
+	view_ms_or_null(rows, blocked_ns && now_ns > blocked_ns ? now_ns - blocked_ns : 0);
+}
+
+static void fill_sessions(struct server *server, struct view_rows *rows)
+{
+	uint64_t now_ns = cancel_now_ns();
+	pthread_mutex_lock(&server->lock);
+	for (struct client *c = server->first; c; c = c->next)
+		put_session(rows, c, now_ns);
+	pthread_mutex_unlock(&server->lock);
+}
+
+const struct view view_sessions = { .name = "cancel_sessions",
+	.columns =
+		"process BIGINT, usename TEXT, address TEXT, state TEXT, transaction_state TEXT, "
+		"level BIGINT, statements BIGINT, unread_bytes BIGINT, unread_ms FLOAT8",
+	.fill = fill_sessions };

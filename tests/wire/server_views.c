@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The runtime in SQL and over HTTP: it answers while everything else is stuck. */
+#include "wire_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static struct wire_server server;
+static struct wire_client holder, waiter, operator;
+
+static int clean(void **state)
+{
+	(void)state;
+	wire_close(&holder);
+	wire_close(&waiter);
+	wire_close(&operator);
+	wire_server_clean(&server);
+	return 0;
+}
+
+static void wait_for_gate(void)
+{
+	wire_send_query(&waiter, "update t set a = 3");
+	while (!strstr(wire_query(&operator,
+			       "select process from cancel_tasks where waits_for = 'write_gate'"),
+		"D("))
+		usleep(1000); /* until it waits */
+}
+
+/* One worker; a transaction holds the write gate, and a statement that waits for it has the worker.
+ */
+static void get_stuck(void)
+{
+	const char *const options[] = { "--workers", "1", NULL };
+	wire_server_start(&server, options);
+	wire_login(&holder, &server, "u");
+	wire_login(&waiter, &server, "u");
+	wire_login(&operator, & server, "u");
+	wire_query(&holder, "create table t(a int); insert into t values (1)");
+	assert_string_equal(
+		wire_query(&holder, "begin; update t set a = 2"), "C(BEGIN) C(UPDATE 1) Z(T)");
+	wait_for_gate();
+}
+
+static void views_answer_while_every_worker_is_stuck(void **state)
+{
+	(void)state;
+	get_stuck();
+	assert_non_null(strstr(
+		wire_query(&operator, "select resource, mode, wanted_mode from cancel_holds where "
+				      "resource = 'write_gate' order by mode"),
+		"D(write_gate,~,exclusive) D(write_gate,exclusive,~) C(SELECT 2)"));
+	assert_non_null(
+		strstr(wire_query(&operator, "select statement from cancel_tasks where waits_for = "
+					     "'write_gate'"),
+			"D(update t set a = $1)"));
+	assert_non_null(
+		strstr(wire_query(&operator, "select * from cancel_resources"), "write_gate"));
+	assert_non_null(
+		strstr(wire_query(&operator, "select * from cancel_admission"), "analytical"));
+	assert_non_null(strstr(wire_query(&operator, "select * from cancel_held_back"), "warm-up"));
+	assert_non_null(
+		strstr(wire_query(&operator, "select * from cancel_decisions"), "SELECT 0"));
+	assert_string_equal(wire_query(&operator, "update cancel_settings set value = 'act' where "
+						  "name = 'mode'"),
+		"C(UPDATE 1) Z(I)");
+	assert_string_equal(wire_query(&holder, "commit"), "C(COMMIT) Z(I)");
+	assert_string_equal(wire_talk(&waiter), "C(UPDATE 1) Z(I)");
+}
+
+static void an_operator_cancels_a_task_by_its_id(void **state)
+{
+	char sql[160];
+	(void)state;
+	get_stuck();
+	const char *said =
+		wire_query(&operator, "select id from cancel_tasks where waits_for = 'write_gate'");
+	const char *id = strstr(said, "D(");
+	assert_non_null(id);
+	snprintf(sql, sizeof sql, "select cancel_task(%lld)", atoll(id + 2));
+	assert_string_equal(wire_query(&operator, sql), "T(cancel_task:16) D(t) C(SELECT 1) Z(I)");
+	assert_string_equal(wire_talk(&waiter), "E(57014) Z(I)");
+	assert_string_equal(wire_query(&operator, sql), "T(cancel_task:16) D(f) C(SELECT 1) Z(I)");
+	/* and a session by its process number */
+	wait_for_gate();
+	snprintf(sql, sizeof sql, "select pg_cancel_backend(%u)", waiter.process);
+	assert_string_equal(
+		wire_query(&operator, sql), "T(pg_cancel_backend:16) D(t) C(SELECT 1) Z(I)");
+	assert_string_equal(wire_talk(&waiter), "E(57014) Z(I)");
+}
+
+static void settings_are_checked_and_shown(void **state)
+{
+	(void)state;
+	get_stuck();
+	assert_string_equal(wire_query(&operator, "update cancel_settings set value = 'nonsense' "
+						  "where name = 'policy'"),
+		"E(22023) Z(I)");
+	assert_non_null(strstr(operator.last_error, "nonsense"));
+	assert_string_equal(
+		wire_query(&operator, "update cancel_settings set value = 'greedy' where "
+				      "name = 'policy'"),
+		"C(UPDATE 1) Z(I)");
+	assert_string_equal(
+		wire_query(&operator, "select value from cancel_settings where name = 'policy'"),
+		"T(value:25) D(greedy) C(SELECT 1) Z(I)");
+	assert_string_equal(
+		wire_query(&operator,
+			"select value, changes from cancel_settings where name = 'server.workers'"),
+		"T(value:25,changes:16) D(1,f) C(SELECT 1) Z(I)");
+	assert_string_equal(
+		wire_query(&operator, "update cancel_settings set value = '2' where name "
+				      "= 'server.workers'"),
+		"E(22023) Z(I)");
+	assert_string_equal(wire_query(&operator, "delete from cancel_settings"), "E(22023) Z(I)");
+	assert_string_equal(wire_query(&operator, "insert into cancel_settings values (1,2,3,4)"),
+		"E(22023) Z(I)");
+	assert_string_equal(
+		wire_query(&operator, "update cancel_tasks set id = 1"), "E(42000) Z(I)");
+}
+
+static void those_who_may_not_control_are_refused(void **state)
+{
+	const char *const options[] = { "--set", "roles.boss=auto raise", NULL };
+	(void)state;
+	wire_server_start(&server, options);
+	wire_login(&operator, & server, "boss");
+	wire_login(&waiter, &server, "u");
+	assert_string_equal(wire_query(&waiter, "select cancel_task(1)"), "E(42501) Z(I)");
+	assert_string_equal(
+		wire_query(&waiter, "update cancel_settings set value = 'act' where name "
+				    "= 'mode'"),
+		"E(42501) Z(I)");
+	assert_non_null(strstr(wire_query(&waiter, "select * from cancel_tasks"), "C(SELECT 1)"));
+	assert_null(strstr(wire_query(&operator, "select cancel_task(1)"), "E("));
+	/* a view cannot do it for them */
+	assert_non_null(
+		strstr(wire_query(&operator, "create view v as select cancel_task(1)"), "C("));
+	assert_non_null(strstr(wire_query(&waiter, "select * from v"), "E("));
+}
+
+static void a_culprit_is_cancelled_and_the_reason_is_in_sql(void **state)
+{
+	const char *const options[] = { "--workers", "4", "--set", "cancel.mode=act", "--set",
+		"cancel.slo_ms=write=20,read=20", "--set", "cancel.warm_up_ms=1", NULL };
+	static struct wire_client victims[4];
+	(void)state;
+	wire_server_start(&server, options);
+	wire_login(&holder, &server, "u");
+	wire_login(&operator, & server, "u");
+	wire_query(&holder, "create table t(a integer primary key, b int); insert into t values "
+			    "(1,1),(2,2),(3,3),(4,4)");
+	for (int i = 0; i < 4; i++)
+		wire_login(&victims[i], &server, "u");
+	/* healthy for a while, so that there is something to compare with */
+	for (int round = 0; round < 300; round++) {
+		for (int i = 0; i < 4; i++)
+			wire_send_query(&victims[i], "update t set b = b + 1 where a = 1");
+		for (int i = 0; i < 4; i++)
+			assert_null(strstr(wire_talk(&victims[i]), "E("));
+		usleep(10000);
+	}
+	/* a transaction writes for ever: everybody else waits for the gate */
+	assert_string_equal(wire_query(&holder, "begin; update t set b = 0 where a = 2"),
+		"C(BEGIN) C(UPDATE 1) Z(T)");
+	wire_send_query(&holder,
+		"insert into t(b) with recursive n(i) as (select 1 union all select "
+		"i+1 from n) select i from n");
+	for (int i = 0; i < 4; i++)
+		wire_send_query(&victims[i], "update t set b = b + 1 where a = 1");
+	assert_string_equal(wire_talk(&holder), "E(57014) Z(E)");
+	for (int i = 0; i < 4; i++)
+		assert_string_equal(wire_talk(&victims[i]), "C(UPDATE 1) Z(I)");
+	const char *said =
+		wire_query(&operator, "select acted, resource, class from cancel_decisions");
+	assert_non_null(strstr(said, "D(t,write_gate,write)"));
+	assert_non_null(strstr(wire_query(&operator, "select reason from cancel_decisions"),
+		"execution time lost"));
+	for (int i = 0; i < 4; i++)
+		wire_close(&victims[i]);
+}
+
+static void metrics_and_health_are_served_over_http(void **state)
+{
+	static const struct {
+		const char *path, *expected;
+	} pages[] = { { "healthz", "200 OK" }, { "healthz", "ok" },
+		{ "metrics", "demo_db_statements_total" },
+		{ "metrics", "cancel_held_back_total{cause=\"no-culprit\"} 0" },
+		{ "metrics", "demo_db_admission_refused_total{priority=\"read\"} 0" },
+		{ "nothing", "404" } };
+	static char page[65536];
+	char port[8], request[64];
+	uint16_t number = wire_free_port();
+	(void)state;
+	snprintf(port, sizeof port, "%u", number);
+	const char *const options[] = { "--metrics-port", port, NULL };
+	wire_server_start(&server, options);
+	for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+		struct wire_client http;
+		size_t used = 0;
+		ssize_t n;
+		wire_open_tcp(&http, number);
+		snprintf(request, sizeof request, "GET /%s HTTP/1.0\r\n\r\n", pages[i].path);
+		wire_raw(&http, request, strlen(request));
+		wire_flush(&http);
+		while ((n = recv(http.fd, page + used, sizeof page - 1 - used, 0)) > 0)
+			used += (size_t)n;
+		page[used] = '\0';
+		if (!strstr(page, pages[i].expected))
+			fail_msg("no %s in /%s", pages[i].expected, pages[i].path);
+		wire_close(&http);
+	}
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(views_answer_while_every_worker_is_stuck, clean),
+		cmocka_unit_test_teardown(an_operator_cancels_a_task_by_its_id, clean),
+		cmocka_unit_test_teardown(settings_are_checked_and_shown, clean),
+		cmocka_unit_test_teardown(those_who_may_not_control_are_refused, clean),
+		cmocka_unit_test_teardown(a_culprit_is_cancelled_and_the_reason_is_in_sql, clean),
+		cmocka_unit_test_teardown(metrics_and_health_are_served_over_http, clean),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
