@@ -131,7 +131,9 @@ static double share_pct(const struct user *user)
 	return user->sent > 0 ? 100.0 * user->succeeded / user->sent : 0.0;
 }
 
-static void count_users(struct game *game, struct outcome_of_game *outcome)
+/* `series` may be NULL: the shares of honest users, sorted, by percent of them. */
+static void count_users(
+	struct game *game, struct outcome_of_game *outcome, struct sim_series *series)
 {
 	uint64_t *shares = sim_alloc(game->user_count, sizeof(*shares)), starved = 0;
 	double sent[2] = { 0.0 }, succeeded[2] = { 0.0 };
@@ -154,11 +156,14 @@ static void count_users(struct game *game, struct outcome_of_game *outcome)
 	sim_stats_add(&outcome->high_pct, (double)sim_percentile(shares, honest, 95.0) / 1e3);
 	sim_stats_add(
 		&outcome->starved_pct, honest > 0 ? 100.0 * (double)starved / (double)honest : 0.0);
+	for (uint32_t percent = 1; series && honest > 0 && percent <= 100; percent++)
+		sim_plot_point(series, percent,
+			(double)sim_percentile(shares, honest, (double)percent) / 1e3);
 	free(shares);
 }
 
-static int play(
-	struct sim_run *run, enum scheme scheme, uint64_t seed, struct outcome_of_game *outcome)
+static int play(struct sim_run *run, enum scheme scheme, uint64_t seed,
+	struct outcome_of_game *outcome, struct sim_series *series)
 {
 	struct game *game = sim_alloc(1, sizeof(*game));
 	struct sim_policy policy = { .state = game,
@@ -185,7 +190,7 @@ static int play(
 		sim_stats_add(&outcome->goodput_qps, (double)goodput / (double)measured_s);
 		sim_stats_add(
 			&outcome->relogins_per_s, (double)game->relogins / (double)measured_s);
-		count_users(game, outcome);
+		count_users(game, outcome, series);
 		if (windows.bound)
 			sim_note(run->report, "%s: stopped at its bound on the %s",
 				scheme_names[scheme], windows.bound);
@@ -230,22 +235,21 @@ static int run_gaming(struct sim_run *run)
 		"Success of honest users and of those who log in anew; a user's share over all "
 		"rotations",
 		SIM_TABLE_ALL, columns, 10);
-	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what,
-		"scheme (user-hash, fixed-hash, session-dice)", "success, %", SIM_AXIS_LINEAR);
-	struct sim_series *honest = sim_plot_series(plot, "honest users", SIM_LINES_POINTS);
-	struct sim_series *gamers = sim_plot_series(plot, "gamers", SIM_LINES_POINTS);
+	struct sim_plot *plot =
+		sim_report_plot(run->report, "What an honest user gets over all rotations",
+			"honest users, %, the worst first", "success, %", SIM_AXIS_LINEAR);
 	size_t count = sim_count(run, "scheme"), done = 0;
 	for (size_t i = 0; i < count; i++) {
 		enum scheme scheme = (enum scheme)sim_item(run, "scheme", i);
 		struct outcome_of_game outcome = { 0 };
+		struct sim_series *series = sim_plot_series(plot, scheme_names[scheme], SIM_LINES);
 		for (uint32_t seed = 0; seed < run->seeds; seed++) {
-			if (play(run, scheme, run->seed + seed, &outcome) < 0)
+			if (play(run, scheme, run->seed + seed, &outcome,
+				    seed == 0 ? series : NULL) < 0)
 				return sim_fail(run, "these settings make no gate");
 			sim_progress(run, ++done, count * run->seeds);
 		}
 		put_row(table, scheme, &outcome);
-		sim_plot_point(honest, (double)scheme, sim_stats_mean(&outcome.honest_pct));
-		sim_plot_point(gamers, (double)scheme, sim_stats_mean(&outcome.gamer_pct));
 	}
 	sim_note(run->report, "A relogin is a login, the request of the highest priority; its own "
 			      "cost is not charged here, so the dice look better than they are.");
