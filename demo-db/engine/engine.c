@@ -221,11 +221,10 @@ static void take_down(struct db_engine *engine, enum stage stage)
 	free(engine);
 }
 
-/* What opening and closing read through the pool is a task's work too. */
-static struct cancel_task begin_task(void)
+struct cancel_task engine_task(const char *what)
 {
 	const struct cancel_task_options options = { .struct_size = sizeof(options),
-		.signature = statement_hash("open and close"),
+		.signature = statement_hash(what),
 		.flags = CANCEL_BACKGROUND };
 	return currentCancel().id ? (struct cancel_task){ 0 } : createCancel(&options);
 }
@@ -242,7 +241,7 @@ int db_open(struct db_engine **out, const struct db_options *options, char *mess
 	enum stage stage = STAGE_NONE;
 	engine->options = *options;
 	fill_defaults(&engine->options);
-	struct cancel_task task = begin_task();
+	struct cancel_task task = engine_task("open");
 	int rc = bring_up(engine, &stage, &failure);
 	if (rc)
 		take_down(engine, stage);
@@ -258,13 +257,33 @@ void db_close(struct db_engine *engine)
 {
 	if (!engine)
 		return;
-	struct cancel_task task = begin_task();
+	struct cancel_task task = engine_task("close");
 	take_down(engine, STAGE_BACKGROUND);
 	freeCancel(task);
 }
 
 /* ---- Statements
  * ----------------------------------------------------------------------------------- */
+
+/* Compiled once, to hear SQLite's opinion and whether it is brief. */
+static bool try_out(struct db_engine *engine, const char *sql, struct failure *failure)
+{
+	struct connection *connection;
+	bool brief = false;
+	struct cancel_task task = engine_task("prepare");
+	if (connection_borrow(&engine->connections, &connection, failure) == 0) {
+		struct compiled *compiled = connection_compile(
+			connection, 0, sql, statement_hash(sql), verb_of(sql), failure);
+		if (compiled && !compiled->plan.made)
+			compiled_plan(compiled, connection->db, &connection->authorizer);
+		brief = compiled && compiled->plan.brief;
+		if (compiled && compiled->whole)
+			connection_forget(connection, compiled);
+		connection_return(connection);
+	}
+	freeCancel(task);
+	return brief;
+}
 
 int db_prepare(
 	struct db_engine *engine, const char *sql, struct db_statement *statement, char *message)
@@ -273,20 +292,8 @@ int db_prepare(
 	failure_clear(&failure);
 	if (!engine || !sql || !statement)
 		return failure_set(&failure, DB_EINVAL, NULL), failure_tell(&failure, message);
-	enum verb verb = verb_of(sql);
 	uint32_t id = 0;
-	bool brief = false;
-	if (!verb_is_control(verb)) { /* compiled once, to hear SQLite's opinion */
-		struct connection *connection;
-		if (connection_borrow(&engine->connections, &connection, &failure))
-			return failure_tell(&failure, message);
-		struct compiled *compiled =
-			connection_compile(connection, 0, sql, statement_hash(sql), verb, &failure);
-		if (compiled && !compiled->plan.made)
-			compiled_plan(compiled, connection->db, &connection->authorizer);
-		brief = compiled && compiled->plan.brief;
-		connection_return(connection);
-	}
+	bool brief = !verb_is_control(verb_of(sql)) && try_out(engine, sql, &failure);
 	if (failure.status == 0 && registry_add(&engine->statements, sql, brief, &id))
 		failure_set(&failure, DB_ETOOBIG, "more than %d prepared statements",
 			DB_STATEMENTS_MAX);

@@ -130,7 +130,7 @@ static void fill_result(const struct db_session *session, struct db_result *resu
 		.cancelled = ended_by_cancel(run),
 		.by_library = ended_by_cancel(run) && run->by == BY_LIBRARY,
 		.reruns = run->reruns,
-		.transaction = db_session_transaction(session),
+		.transaction = transaction_letter(session->transaction.state),
 		.arrival_ns = run->arrival_ns,
 		.start_ns = run->start_ns,
 		.done_ns = run->done_ns,
@@ -167,6 +167,7 @@ static void settle(struct db_session *session, bool waiter)
 	session->phase = PHASE_IDLE;
 	session->idle_in_block = block;
 	session->shown.transaction_start_ns = block ? session->transaction.start_ns : 0;
+	session->shown.state = session->transaction.state;
 	if (by != BY_NOBODY) {
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 		lock_cancel_clear(&session->owner);
@@ -178,6 +179,16 @@ static void settle(struct db_session *session, bool waiter)
 		pthread_cond_broadcast(&session->changed);
 	}
 	pthread_mutex_unlock(&session->fence);
+}
+
+int request_hold(struct db_session *session)
+{
+	return take(session);
+}
+
+void request_release(struct db_session *session)
+{
+	settle(session, false);
 }
 
 enum finisher {
@@ -363,6 +374,7 @@ bool request_abort(struct job *job)
 		session->phase = PHASE_IDLE;
 		session->idle_in_block = false;
 		session->shown.transaction_start_ns = 0;
+		session->shown.state = TX_FAILED;
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 	}
 	session->abort_pending = false;

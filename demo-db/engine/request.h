@@ -10,6 +10,9 @@ bool request_run(struct job *job);
 bool request_abort(struct job *job);
 /* The worker thread that ran the statement is ending by pthread_cancel. */
 void request_lost_thread(struct db_session *session);
+/* The session as if it ran a statement, for a moment (db_describe). DB_EBUSY. */
+int request_hold(struct db_session *session);
+void request_release(struct db_session *session);
 /* Queues a parked or rerun statement again; `finish` to end it, else to run it. Fence held. */
 void request_requeue(struct db_session *session, bool finish);
 

@@ -167,8 +167,11 @@ uint64_t db_session_number(const struct db_session *session)
 
 char db_session_transaction(const struct db_session *session)
 {
-	static const char letters[] = { [TX_NONE] = 'I', [TX_BLOCK] = 'T', [TX_FAILED] = 'E' };
-	return letters[session->transaction.state];
+	struct db_session *locked = (struct db_session *)session;
+	pthread_mutex_lock(&locked->fence);
+	char letter = transaction_letter(session->shown.state);
+	pthread_mutex_unlock(&locked->fence);
+	return letter;
 }
 
 /* ---- The fence --------------------------------------------------------------------------------

@@ -75,6 +75,7 @@ struct session_counters {
 
 struct shown { /* to db_activities; under the fence */
 	uint64_t key, signature, arrival_ns, transaction_start_ns;
+	enum transaction_state state;
 	uint8_t class_index;
 	bool gentle, background;
 };
@@ -135,6 +136,12 @@ static inline void count_one(_Atomic uint64_t *counter)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
 		memory_order_relaxed);
+}
+
+static inline char transaction_letter(enum transaction_state state)
+{
+	static const char letters[] = { [TX_NONE] = 'I', [TX_BLOCK] = 'T', [TX_FAILED] = 'E' };
+	return letters[state];
 }
 
 static inline enum cancelled_by session_cancelled(const struct db_session *session)

@@ -29,6 +29,10 @@ struct db_engine {
 	struct backup backup;
 };
 
+/* What opening, closing, preparing read through the pool is a task's work too: in the background,
+ * not cancellable; none if the thread has one. */
+struct cancel_task engine_task(const char *what);
+
 /* One line to the host's log. */
 void engine_log(struct db_engine *engine, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

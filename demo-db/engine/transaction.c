@@ -75,14 +75,15 @@ static void release(struct db_session *session)
 static void undo(struct db_session *session)
 {
 	struct failure ignored;
-	if (session->connection && connection_in_transaction(session->connection) &&
-		connection_run(session->connection, CONNECTION_ROLLBACK, &ignored))
-		session->connection->retired = true; /* closing it rolls back */
+	struct connection *connection = session->connection;
 	if (session->transaction.wrote)
 		count_one(&session->counters.rollbacks);
-	if (session->connection && session->connection->retired && !session->has_temp) {
-		connection_return(session->connection);
+	if (connection && connection_in_transaction(connection) &&
+		connection_run(connection, CONNECTION_ROLLBACK, &ignored)) {
+		connection->retired = true; /* closing it rolls back, before the locks go */
+		connection_return(connection);
 		session->connection = NULL;
+		session->has_temp = false;
 	}
 	release(session);
 }

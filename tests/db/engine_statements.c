@@ -305,6 +305,32 @@ static void describe_tells_columns_without_running(void **state)
 		db_describe(session, "SELECT x FROM t", NULL, NULL, NULL, message), DB_ENOCOLUMN);
 }
 
+static void describe_sees_what_the_open_block_defined(void **state)
+{
+	(void)state;
+	struct seen seen = { 0 };
+	must(session, "BEGIN");
+	must(session, "CREATE TABLE fresh(x INTEGER)");
+	assert_int_equal(
+		db_describe(session, "SELECT * FROM fresh", NULL, on_columns, &seen, NULL), DB_OK);
+	assert_string_equal(seen.names, "x ");
+	must(session, "ROLLBACK");
+	assert_int_equal(
+		db_describe(session, "SELECT * FROM fresh", NULL, NULL, NULL, NULL), DB_ENOTABLE);
+}
+
+static void describe_of_a_busy_session_is_refused(void **state)
+{
+	(void)state;
+	struct pending endless;
+	begin(&endless, session, ENDLESS);
+	assert_int_equal(db_describe(session, "SELECT 1", NULL, NULL, NULL, NULL), DB_EBUSY);
+	while (!db_cancel_session(session))
+		;
+	assert_int_equal(await(&endless), DB_ECANCELLED);
+	assert_int_equal(db_describe(session, "SELECT 1", NULL, NULL, NULL, NULL), DB_OK);
+}
+
 static void latency_counts_from_the_scheduled_arrival(void **state)
 {
 	(void)state;
@@ -351,6 +377,8 @@ int main(void)
 		TEST(nonsense_requests_are_refused),
 		TEST(sessions_are_limited),
 		TEST(describe_tells_columns_without_running),
+		TEST(describe_sees_what_the_open_block_defined),
+		TEST(describe_of_a_busy_session_is_refused),
 		TEST(latency_counts_from_the_scheduled_arrival),
 		TEST(the_memory_of_a_statement_is_counted),
 	};
