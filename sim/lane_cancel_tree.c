@@ -7,6 +7,7 @@
  */
 #include "sim/lane.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/memory.h"
@@ -58,6 +59,9 @@ static const struct sim_column columns[] = {
 	{ "orphan_s", "held for a dead root", 2 },
 	{ "root_stopped_ms", NULL, 1 },
 };
+
+static const char *const target_names[] = { "leaf", "root", "nobody" };
+static const char *const children_names[] = { "forgotten", "told", "told-again" };
 
 struct setup {
 	int64_t target, children, link;
@@ -243,18 +247,17 @@ static int run_once(struct sim_run *run, const struct setup *s, uint64_t seed, s
 	return why ? sim_fail(run, "cancel-tree: %s", why) : 0;
 }
 
-static int run_setup(struct sim_run *run, struct sim_table *table, const struct setup *s)
+static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_series *series,
+	const struct setup *s)
 {
-	static const char *const children[] = { "forgotten", "told", "told-again" };
-	static const char *const targets[] = { "leaf", "root", "nobody" };
 	static const char *const links[] = { "good", "late", "lossy", "cut" };
 	struct sums sums = { 0 };
 	for (uint32_t i = 0; i < run->seeds; i++)
 		if (run_once(run, s, run->seed + i, &sums) != 0)
 			return -1;
 	sim_row(table);
-	sim_put_text(table, targets[s->target]);
-	sim_put_text(table, children[s->children]);
+	sim_put_text(table, target_names[s->target]);
+	sim_put_text(table, children_names[s->children]);
 	sim_put_text(table, links[s->link]);
 	sim_put_int(table, (int64_t)s->lease_ms);
 	sim_put_real(table, sim_stats_mean(&sums.first));
@@ -265,6 +268,7 @@ static int run_setup(struct sim_run *run, struct sim_table *table, const struct 
 	sim_put_real(table, sim_stats_mean(&sums.cancels));
 	sim_put_real(table, sim_stats_mean(&sums.wrong));
 	sim_put_real(table, sim_stats_mean(&sums.orphan));
+	sim_plot_point(series, (double)s->link, sim_stats_mean(&sums.last) / 1e3);
 	if (sums.stopped.count)
 		sim_put_real(table, sim_stats_mean(&sums.stopped));
 	else
@@ -279,17 +283,25 @@ static int run_cancel_tree(struct sim_run *run)
 			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
 	size_t targets = sim_count(run, "target"), children = sim_count(run, "children");
 	size_t links = sim_count(run, "link"), leases = sim_count(run, "lease_ms");
-	size_t total = targets * children * links * leases;
-	for (size_t i = 0; i < total; i++) {
-		struct setup s = { .lease_ms = (uint64_t)sim_item(run, "lease_ms", i % leases),
-			.children = sim_item(run, "children", i / leases % children),
-			.target = sim_item(run, "target", i / leases / children % targets),
-			.link = sim_item(run, "link", i / leases / children / targets) };
-		if (s.target == TARGET_NOBODY && (s.children > 0 || s.lease_ms > 0))
+	struct sim_plot *plot = sim_report_plot(run->report, "When the last table is free",
+		"link: 0 good, 1 late, 2 lossy, 3 cut", "seconds", SIM_AXIS_LOG_Y);
+	size_t ways = targets * children * leases;
+	for (size_t way = 0; way < ways; way++) {
+		struct setup s = { .lease_ms = (uint64_t)sim_item(run, "lease_ms", way % leases),
+			.children = sim_item(run, "children", way / leases % children),
+			.target = sim_item(run, "target", way / leases / children) };
+		char label[64];
+		if (s.target == TARGET_NOBODY && (way % leases > 0 || way / leases % children > 0))
 			continue; /* nothing is stopped: one row a link says it */
-		if (run_setup(run, table, &s) != 0)
-			return -1;
-		sim_progress(run, i + 1, total);
+		snprintf(label, sizeof label, "%s, %s, lease %llu ms", target_names[s.target],
+			children_names[s.children], (unsigned long long)s.lease_ms);
+		struct sim_series *series = sim_plot_series(plot, label, SIM_LINES_POINTS);
+		for (size_t link = 0; link < links; link++) {
+			s.link = sim_item(run, "link", link);
+			if (run_setup(run, table, series, &s) != 0)
+				return -1;
+		}
+		sim_progress(run, way + 1, ways);
 	}
 	sim_note(run->report,
 		"Means of %u seeds. The two leaves take their tables at 10 s; a link "

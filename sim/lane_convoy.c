@@ -219,8 +219,8 @@ static void put_first(struct sim_table *table, const struct sums *s)
 	sim_put_text(table, text);
 }
 
-static int run_variant(
-	struct sim_run *run, struct sim_table *table, int64_t holder, int64_t cancellable)
+static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_series *series,
+	int64_t holder, int64_t cancellable)
 {
 	static const char *const may[] = { "both", "holder", "waiter", "nobody", "gives-up" };
 	struct sums s = { 0 };
@@ -239,6 +239,7 @@ static int run_variant(
 	put_mean(table, &s.cancels);
 	put_mean(table, &s.wrong);
 	put_mean(table, &s.wasted);
+	sim_plot_point(series, (double)cancellable, sim_stats_mean(&s.late));
 	sim_put_int(table, s.holder_done);
 	sim_put_int(table, s.waiter_done);
 	return 0;
@@ -249,9 +250,15 @@ static int run_convoy(struct sim_run *run)
 	struct sim_table *table = sim_report_table(run->report, "convoy",
 		"A long holder, an exclusive waiter, readers behind", SIM_TABLE_ALL, columns,
 		sizeof columns / sizeof *columns);
+	struct sim_plot *plot = sim_report_plot(run->report, "Late seconds",
+		"may be cancelled: 0 both, 1 holder, 2 waiter, 3 nobody; 4 the waiter gives up",
+		"late seconds", SIM_AXIS_LINEAR);
+	struct sim_series *series[] = { sim_plot_series(plot, "the holder reads", SIM_LINES_POINTS),
+		sim_plot_series(plot, "the holder writes", SIM_LINES_POINTS) };
 	size_t holders = sim_count(run, "holder"), mays = sim_count(run, "cancellable");
 	for (size_t i = 0; i < holders * mays; i++) {
-		if (run_variant(run, table, sim_item(run, "holder", i / mays),
+		int64_t holder = sim_item(run, "holder", i / mays);
+		if (run_variant(run, table, series[holder == WRITES], holder,
 			    sim_item(run, "cancellable", i % mays)) != 0)
 			return -1;
 		sim_progress(run, i + 1, holders * mays);

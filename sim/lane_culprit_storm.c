@@ -110,8 +110,13 @@ static void put_row(struct sim_table *table, const struct sum *sum)
 	sim_put_int(table, o->holds);
 	sim_put_int(table, (int64_t)o->barred);
 	sim_put_real(table, (double)o->release_sum_ns / 1e6);
-	sim_put_real(table, (double)survivable_ns / 1e6);
-	sim_put_bool(table, o->release_sum_ns <= survivable_ns);
+	if (sum->storm.retries == 1) { /* what the closed form is for */
+		sim_put_real(table, (double)survivable_ns / 1e6);
+		sim_put_bool(table, o->release_sum_ns <= survivable_ns);
+	} else {
+		sim_put_none(table);
+		sim_put_none(table);
+	}
 	sim_put_real(table, (double)o->late_bins / 10);
 	sim_put_real(table, 100.0 * (double)o->goodput / (double)o->offered);
 	sim_put_int(table, (int64_t)o->cancels);
@@ -132,8 +137,11 @@ static void put_facts(struct sim_run *run, const struct sum *sum)
 		sim_fact_none(report, "heal_second");
 	sim_fact_real(report, "time_to_release_ms", (double)o->release_ns / 1e6, 3);
 	sim_fact_real(report, "release_sum_ms", (double)o->release_sum_ns / 1e6, 3);
-	sim_fact_real(
-		report, "survivable_ms", (double)sim_storm_survivable_ns(&sum->storm) / 1e6, 3);
+	if (sum->storm.retries == 1)
+		sim_fact_real(report, "survivable_ms",
+			(double)sim_storm_survivable_ns(&sum->storm) / 1e6, 3);
+	else
+		sim_fact_none(report, "survivable_ms");
 	sim_fact_int(report, "cancels", (int64_t)o->cancels);
 	sim_fact_int(report, "wrong_cancels", (int64_t)o->wrong_cancels);
 }

@@ -5,6 +5,7 @@
  */
 #include "sim/lane.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/memory.h"
@@ -147,8 +148,8 @@ static int run_once(struct sim_run *run, const struct setup *s, uint64_t seed, s
 	return why ? sim_fail(run, "no-culprit: %s", why) : 0;
 }
 
-static int run_setup(
-	struct sim_run *run, struct sim_table *table, const struct setup *s, uint64_t *cancels)
+static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_series *series,
+	const struct setup *s, uint64_t *cancels)
 {
 	struct sums sums = { 0 };
 	for (uint32_t i = 0; i < run->seeds; i++)
@@ -165,6 +166,7 @@ static int run_setup(
 	sim_put_real(table, sim_stats_mean(&sums.suspect));
 	sim_put_real(table, sim_stats_mean(&sums.regular));
 	sim_put_real(table, sim_stats_mean(&sums.resource));
+	sim_plot_point(series, (double)s->load_pct, sim_stats_mean(&sums.regular));
 	*cancels += sums.cancels;
 	return 0;
 }
@@ -176,12 +178,23 @@ static int run_no_culprit(struct sim_run *run)
 			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
 	size_t loads = sim_count(run, "load_pct"), slots = sim_count(run, "slots");
 	size_t shapes = sim_count(run, "service"), total = loads * slots * shapes;
+	struct sim_plot *plot =
+		sim_report_plot(run->report, "Windows announced as overload without a culprit",
+			"load [% of capacity]", "% of windows", SIM_AXIS_LINEAR);
+	struct sim_series *series = NULL;
 	uint64_t cancels = 0;
 	for (size_t i = 0; i < total; i++) {
 		struct setup s = { .load_pct = sim_item(run, "load_pct", i % loads),
 			.tracked = sim_item(run, "slots", i / loads % slots) == 0,
 			.fixed = sim_item(run, "service", i / loads / slots) == 0 };
-		if (run_setup(run, table, &s, &cancels) != 0)
+		if (i % loads == 0) {
+			char label[48];
+			snprintf(label, sizeof label, "%s, slots %s",
+				s.fixed ? "fixed" : "exponential",
+				s.tracked ? "tracked" : "untracked");
+			series = sim_plot_series(plot, label, SIM_LINES_POINTS);
+		}
+		if (run_setup(run, table, series, &s, &cancels) != 0)
 			return -1;
 		sim_progress(run, i + 1, total);
 	}

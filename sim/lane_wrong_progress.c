@@ -7,6 +7,7 @@
  */
 #include "sim/lane.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/hogs.h"
@@ -210,7 +211,7 @@ static void put_mean(struct sim_table *table, const struct sim_stats *stats, boo
 		sim_put_none(table);
 }
 
-static int run_combination(struct sim_run *run, struct sim_table *table,
+static int run_combination(struct sim_run *run, struct sim_table *table, struct sim_series *series,
 	const struct combination *c, const struct oracle *oracles)
 {
 	static const char *const scenes[] = { "slots", "queues", "pool" };
@@ -234,6 +235,8 @@ static int run_combination(struct sim_run *run, struct sim_table *table,
 	put_mean(table, &s.cancels, false);
 	put_mean(table, &s.wrong, false);
 	put_mean(table, &s.none, false);
+	if (s.most_left.count)
+		sim_plot_point(series, (double)c->reported, sim_stats_mean(&s.most_left));
 	return 0;
 }
 
@@ -252,8 +255,23 @@ static size_t plan(const struct sim_run *run, int64_t scene, struct combination 
 	return count;
 }
 
+static struct sim_series *series_of(
+	const struct sim_run *run, struct sim_plot *plot, const struct combination *c)
+{
+	char choose[32], estimator[32], label[72];
+	name_of(run, "choose", c->choose, choose);
+	name_of(run, "estimator", c->estimator, estimator);
+	snprintf(label, sizeof label, "%s, %s", choose, estimator);
+	return sim_plot_series(plot, label, SIM_LINES_POINTS);
+}
+
 static int run_scene(struct sim_run *run, struct sim_table *table, int64_t scene)
 {
+	static const char *const titles[] = { "Six tasks on worker slots", "Two worker queues",
+		"Slots and a page pool" };
+	struct sim_plot *plot = sim_report_plot(run->report, titles[scene],
+		"reported: 0 nothing, 1 truth, 2 scaled, 3 biased, 4 stuck, 5 over 100 %",
+		"% of first cancels that hit the task with most left", SIM_AXIS_LINEAR);
 	size_t most =
 		sim_count(run, "reported") * sim_count(run, "choose") * sim_count(run, "estimator");
 	struct combination *all = sim_alloc(most, sizeof *all);
@@ -262,10 +280,15 @@ static int run_scene(struct sim_run *run, struct sim_table *table, int64_t scene
 	int status = 0;
 	for (uint32_t i = 0; status == 0 && i < run->seeds; i++)
 		status = ask_oracle(run, scene, run->seed + i, &oracles[i]);
+	size_t kinds = sim_count(run, "reported"), lines = kinds ? count / kinds : 0;
+	struct sim_series **series = sim_alloc(lines + 1, sizeof(struct sim_series *));
+	for (size_t i = 0; i < lines; i++)
+		series[i] = series_of(run, plot, &all[i]);
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		status = run_combination(run, table, &all[i], oracles);
+		status = run_combination(run, table, series[i % lines], &all[i], oracles);
 		sim_progress(run, i + 1, count);
 	}
+	free(series);
 	free(oracles);
 	free(all);
 	return status;

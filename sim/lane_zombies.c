@@ -5,6 +5,7 @@
  */
 #include "sim/lane.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/memory.h"
@@ -102,8 +103,9 @@ static void put_row(struct sim_table *table, int64_t scenario, const struct sim_
 	sim_put_int(table, (int64_t)o->regular_windows);
 }
 
-static int run_one(struct sim_run *run, struct sim_table *table, int64_t scenario, uint64_t load,
-	size_t policy, int64_t zombies)
+/* `series` NULL: this run is not drawn. */
+static int run_one(struct sim_run *run, struct sim_table *table, struct sim_series *series,
+	int64_t scenario, uint64_t load, size_t policy, int64_t zombies)
 {
 	struct sim_defender *defender = sim_alloc(1, sizeof *defender);
 	struct sim_storm storm = describe(run, scenario, load, zombies);
@@ -118,6 +120,8 @@ static int run_one(struct sim_run *run, struct sim_table *table, int64_t scenari
 		sim_world_result(world, &result);
 		sim_storm_read(&storm, world, &outcome);
 		put_row(table, scenario, &storm, sim_defence_name(policy), zombies, &outcome);
+		for (size_t i = 0; series && i < result.window_count; i++)
+			sim_plot_point(series, (double)i, (double)result.windows[i].goodput);
 		why = result.broken;
 	}
 	if (result.bound)
@@ -133,12 +137,26 @@ static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t sc
 	size_t loads = scenario == OVERLOAD ? 1 : sim_count(run, "load");
 	size_t policies = sim_count(run, "policy"), kinds = sim_count(run, "zombies");
 	size_t total = loads * policies * kinds;
+	char title[64];
+	snprintf(title, sizeof title, "Goodput, %s, policy %s",
+		scenario == OVERLOAD ? "overload" : "storm",
+		sim_defence_name((size_t)sim_item(run, "policy", 0)));
+	struct sim_plot *plot =
+		sim_report_plot(run->report, title, "second", "requests a second", SIM_AXIS_LINEAR);
 	for (size_t i = 0; i < total; i++) {
 		uint64_t load = (uint64_t)(scenario == OVERLOAD
 						   ? sim_int(run, "overload_qps")
 						   : sim_item(run, "load", i / (policies * kinds)));
 		size_t policy = (size_t)sim_item(run, "policy", i / kinds % policies);
-		if (run_one(run, table, scenario, load, policy,
+		struct sim_series *series = NULL;
+		if (i / kinds % policies == 0) {
+			char label[48];
+			snprintf(label, sizeof label, "%s, %llu QPS",
+				zombies_name(sim_item(run, "zombies", i % kinds)),
+				(unsigned long long)load);
+			series = sim_plot_series(plot, label, SIM_LINES);
+		}
+		if (run_one(run, table, series, scenario, load, policy,
 			    sim_item(run, "zombies", i % kinds)) != 0)
 			return -1;
 		sim_progress(run, i + 1, total);
