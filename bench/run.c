@@ -22,6 +22,7 @@
 #define NS_PER_MS    1000000u
 #define LEAD_NS	     (20u * (uint64_t)NS_PER_MS) /* threads are up when time 0 comes */
 #define DRAIN_NS     (1000u * (uint64_t)NS_PER_MS)
+#define LINES_MAX    5 /* about cancels of one kind of task */
 #define FIRST_SLO_NS (5u * (uint64_t)NS_PER_MS)
 
 struct run {
@@ -32,10 +33,11 @@ struct run {
 	struct loadgen loadgen; /* answers may come until the target is closed */
 	struct ticker ticker;
 	struct live_view last_tick;
-	uint64_t start_ns;
+	_Atomic uint64_t start_ns; /* of target_now_ns(); UINT64_MAX while it is warmed */
 	uint64_t policy_state[POLICY_STATE];
-	uint64_t announced;   /* serial of the last decision seen */
-	pthread_mutex_t lock; /* data->tasks and data->cancels */
+	uint64_t announced;		   /* serial of the last decision seen */
+	pthread_mutex_t lock;		   /* data->tasks, data->cancels, lines */
+	uint32_t lines[LABEL_WAITING + 1]; /* printed about each kind of task */
 };
 
 static uint64_t since_start(const struct run *run, uint64_t at_ns)
@@ -94,15 +96,25 @@ static void copy_times(
 		task->rerun_start_ns = since_start(run, decision->rerun_ns);
 }
 
-static bool is_announced(const struct run *run, const struct cancel_record *cancel)
+/* The first few of each kind get a line; the rest shows in the table. Callers hold run->lock. */
+static void announce(struct run *run, const struct task_record *task, uint64_t at_ns,
+	const char *what, const char *why)
 {
-	return cancel->label != LABEL_VICTIM || run->data->cancel_count <= 5;
+	uint32_t *lines = &run->lines[task ? task->label : LABEL_VICTIM];
+	char text[RUN_WHY_MAX + 32];
+	if (++*lines > LINES_MAX)
+		return;
+	snprintf(text, sizeof text, "%s%s", why,
+		*lines == LINES_MAX ? " (more are only counted)" : "");
+	ticker_cancel(&run->ticker, (double)at_ns / NS_PER_S, what, task ? task->name : "a request",
+		text);
 }
 
 static void on_decision(void *arg, const struct target_decision *decision)
 {
 	struct run *run = arg;
-	double at_s = (double)since_start(run, decision->decided_ns) / NS_PER_S;
+	if (decision->decided_ns < run->start_ns)
+		return; /* while the target was warmed */
 	pthread_mutex_lock(&run->lock);
 	struct cancel_record *cancel = cancel_of(run, decision->serial);
 	bool fresh = !decision->serial || (!cancel && decision->serial > run->announced);
@@ -117,10 +129,8 @@ static void on_decision(void *arg, const struct target_decision *decision)
 			run->announced = decision->serial;
 		if (cancel)
 			snprintf(cancel->why, sizeof cancel->why, "%s", decision->why);
-		if (!cancel || is_announced(run, cancel))
-			ticker_cancel(&run->ticker, at_s,
-				decision->acted ? "cancelled" : "would cancel",
-				task ? task->name : "a request", decision->why);
+		announce(run, task, since_start(run, decision->decided_ns),
+			decision->acted ? "cancelled" : "would cancel", decision->why);
 	}
 	pthread_mutex_unlock(&run->lock);
 }
@@ -134,9 +144,7 @@ static void note_kill(void *arg, uint64_t key, uint64_t since_ns, const char *wh
 	if (cancel) {
 		cancel->decided_ns = cancel->delivered_ns = since_start(run, now_ns);
 		snprintf(cancel->why, sizeof cancel->why, "%s", why);
-		if (is_announced(run, cancel))
-			ticker_cancel(&run->ticker, (double)cancel->decided_ns / NS_PER_S, "killed",
-				cancel->name, why);
+		announce(run, task_of(run, key), cancel->decided_ns, "killed", why);
 	}
 	pthread_mutex_unlock(&run->lock);
 }
@@ -220,6 +228,7 @@ static int drive(struct run *run, char error[TARGET_ERROR_MAX])
 		snprintf(error, TARGET_ERROR_MAX, "cannot start the threads of the load");
 		return -1;
 	}
+	target_arm(run->target);
 	watch(run);
 	struct target_gauges gauges;
 	target_read_gauges(run->target, &gauges);

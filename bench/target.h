@@ -98,6 +98,9 @@ uint64_t target_now_ns(void);
 /* 0, or -1 with one clear line in error. */
 int target_open(const struct target_options *options, struct target **target,
 	char error[TARGET_ERROR_MAX]) __attribute__((warn_unused_result));
+/* From now on the statement timeout and the concurrency limit hold; before, the target is warmed.
+ */
+void target_arm(struct target *target);
 /* Stops everything still running; every callback has returned when it does. */
 void target_close(struct target *target);
 /* "O_DIRECT", or what it fell back to; static. */

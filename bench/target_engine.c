@@ -200,7 +200,8 @@ static int find_statement(struct target *target, const char *sql, struct db_stat
 static struct slot *slot_take(struct target *target, const struct target_request *request,
 	struct db_statement *statement, int *error)
 {
-	uint32_t limit = target->options.concurrency_limit;
+	bool armed = atomic_load_explicit(&target->armed, memory_order_relaxed);
+	uint32_t limit = armed ? target->options.concurrency_limit : 0;
 	struct slot *slot = NULL;
 	pthread_mutex_lock(&target->lock);
 	*error = 0;
@@ -311,10 +312,12 @@ static void *watch_timeouts(void *arg)
 	uint64_t limit_ns = (uint64_t)target->options.statement_timeout_ms * NS_PER_MS;
 	while (!atomic_load_explicit(&target->closing, memory_order_acquire)) {
 		uint64_t now_ns = target_now_ns();
+		target_sleep_ns(TIMEOUT_POLL_NS);
+		if (!atomic_load_explicit(&target->armed, memory_order_relaxed))
+			continue;
 		while (expire_oldest(target, now_ns, limit_ns))
 			;
 		expire_clients(target, now_ns, limit_ns);
-		target_sleep_ns(TIMEOUT_POLL_NS);
 	}
 	return NULL;
 }
@@ -404,6 +407,11 @@ int target_open(
 		made->has_timer = pthread_create(&made->timer, NULL, watch_timeouts, made) == 0;
 	*target = made;
 	return 0;
+}
+
+void target_arm(struct target *target)
+{
+	atomic_store_explicit(&target->armed, true, memory_order_relaxed);
 }
 
 static bool cancel_asked(struct target *target)

@@ -71,7 +71,7 @@ struct target {
 	uint32_t prepared_count;
 	uint64_t backup_since_ns;
 	struct backup_wait backup;
-	_Atomic bool stopping, closing, hold_rows;
+	_Atomic bool armed, stopping, closing, hold_rows;
 	bool has_timer;
 	pthread_t timer;
 	struct db_activity *activities;
