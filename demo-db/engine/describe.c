@@ -12,8 +12,10 @@
 static void describe(struct connection *connection, const char *sql, uint32_t *parameter_count,
 	db_row_callback on_columns, void *arg, struct failure *failure)
 {
-	struct compiled *compiled =
-		connection_compile(connection, 0, sql, statement_hash(sql), verb_of(sql), failure);
+	/* not from the cache: that may be older than the schema, which only running it would show
+	 */
+	struct compiled *compiled = compile(connection->db, &connection->authorizer, sql,
+		statement_hash(sql), verb_of(sql), connection->pool->locks, failure);
 	if (!compiled)
 		return;
 	if (compiled->stmt) {
@@ -22,8 +24,7 @@ static void describe(struct connection *connection, const char *sql, uint32_t *p
 		if (on_columns && sqlite3_column_count(compiled->stmt) > 0)
 			on_columns(arg, &row);
 	}
-	if (compiled->whole)
-		connection_forget(connection, compiled);
+	compiled_free(compiled);
 }
 
 /* On the pinned connection, if there is one: its transaction may have defined what is asked for. */
