@@ -31,21 +31,34 @@ static inline uint64_t fixed_plus(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* value * numerator / denominator, rounded down; the largest value where that does not fit or the
- * denominator is 0. Where the product needs more than 64 bits, low bits of the larger factor and of
- * the denominator are given up: the relative error stays below result / 2^62. */
+/* What of a product beyond 64 bits remains after a division, where that fits: a bit a turn. */
+static inline uint64_t fixed_divide_wide(uint64_t high, uint64_t low, uint64_t denominator)
+{
+	uint64_t quotient = 0;
+
+	for (uint32_t bit = 64; bit-- > 0;) {
+		uint64_t carry = high >> 63;
+
+		high = high << 1 | (low >> bit & 1);
+		if (carry || high >= denominator) {
+			high -= denominator;
+			quotient |= 1ull << bit;
+		}
+	}
+	return quotient;
+}
+
+/* value * numerator / denominator, rounded down, so shares of a whole never add up to more than the
+ * whole; the largest value where that does not fit or the denominator is 0. */
 static inline uint64_t fixed_scale(uint64_t value, uint64_t numerator, uint64_t denominator)
 {
-	uint64_t product;
+	__extension__ typedef unsigned __int128 wide;
+	uint64_t product, high;
 
-	while (__builtin_mul_overflow(value, numerator, &product)) {
-		if (value > numerator)
-			value >>= 1;
-		else
-			numerator >>= 1;
-		denominator >>= 1;
-	}
-	return denominator ? product / denominator : UINT64_MAX;
+	if (!__builtin_mul_overflow(value, numerator, &product))
+		return denominator ? product / denominator : UINT64_MAX;
+	high = (uint64_t)(((wide)value * numerator) >> 64);
+	return high < denominator ? fixed_divide_wide(high, product, denominator) : UINT64_MAX;
 }
 
 /* part / whole in parts per million, at most 1,000,000; 0 of nothing. */

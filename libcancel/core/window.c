@@ -16,6 +16,7 @@
 #define OVERDUE_SLOS	   3u	       /* a wait this many times the SLO is a sign of its own */
 #define DECAY_STEPS_PER_S  1024u
 #define DECAY_HALVINGS_MAX 32u
+#define FALLS_MAX	   2u /* ledgers in a row */
 #define SEEN_GONE	   8u /* ended, or a ledger could not read it */
 #define SEEN_REPLACED	   4u /* beside the epoch: the slot held another task before */
 
@@ -73,6 +74,17 @@ static inline uint64_t elapsed(uint64_t now_ns, uint64_t *before_ns)
 		return 0;
 	*before_ns = now_ns;
 	return grown(now_ns, then_ns);
+}
+
+/* How much a total grew above its highest; remembers it. One that stays below begins anew. */
+static uint64_t risen(uint64_t now, struct total *total)
+{
+	uint64_t growth = fixed_minus(now, total->highest);
+
+	if (now < total->highest && total->falls++ < FALLS_MAX)
+		return 0;
+	*total = (struct total){ .highest = now };
+	return growth;
 }
 
 static bool same_entry(const struct past_entry *p, const struct cancel_ledger_entry *e)
@@ -290,43 +302,40 @@ bool window_has(const struct history *h, uint32_t slot, uint64_t id)
 	return h->seen[slot] == h->epoch && h->tasks[slot].id == id;
 }
 
-/* Totals of resources: what has ended plus what is still in the ledger, against the same before. */
+/* Totals of resources: what has ended plus what is still in the ledger, against the same before.
+ * They fall when a task could not be read, or was ending just then, and is in neither; it is back
+ * in the next ledger or the one after, and what it did before must not look like that window's. */
 static void close_resources(struct pass *p)
 {
 	struct window *w = p->w;
 
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		const struct cancel_ledger_resource *res = &p->ledger->resources[r];
-		struct window_totals *now = &p->totals[r], *before = &p->h->totals[r];
+		struct window_totals *now = &p->totals[r];
+		struct history_totals *before = &p->h->totals[r];
 		struct window_resource *out = &w->resources[r];
 
 		now->wait_ns += res->ended_wait_ns;
 		/* Stalls charged to a task are gone with it: only what is charged later is here. */
 		now->use_ns += p->is_memory[r] ? res->orphan_stall_ns : res->ended_hold_ns;
 		now->evicted += res->ended_evicted;
-		out->wait_ns =
-			fixed_max(fixed_minus(now->wait_ns, before->wait_ns), out->active_wait_ns);
-		out->use_ns += fixed_minus(now->use_ns, before->use_ns);
-		out->evicted = fixed_minus(now->evicted, before->evicted);
+		out->wait_ns = fixed_max(risen(now->wait_ns, &before->wait), out->active_wait_ns);
+		out->use_ns += risen(now->use_ns, &before->use);
+		out->evicted = risen(now->evicted, &before->evicted);
 		p->h->recent_milli[r] =
 			decayed(p->h->recent_milli[r], p->h->decay_q32) + out->evicted * 1000;
 		w->wait_ns += out->wait_ns;
-		*before = *now;
 	}
 }
 
 static void close_episodes(
 	struct history *h, const struct cancel_ledger *ledger, struct window *w, uint64_t open_ns)
 {
-	uint64_t before_ns = h->ended_active_ns + h->open_ns;
-
 	w->completed = fixed_minus(ledger->completed, h->completed);
 	w->late = fixed_min(fixed_minus(ledger->late, h->late), w->completed);
-	w->active_ns = fixed_minus(ledger->ended_active_ns + open_ns, before_ns);
+	w->active_ns = risen(ledger->ended_active_ns + open_ns, &h->active);
 	h->completed = ledger->completed;
 	h->late = ledger->late;
-	h->ended_active_ns = ledger->ended_active_ns;
-	h->open_ns = open_ns;
 }
 
 static void begin(struct history *h, const struct cancel_ledger *ledger, struct window *w)

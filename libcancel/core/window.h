@@ -103,6 +103,15 @@ struct window_totals {
 	uint64_t wait_ns, use_ns, evicted;
 };
 
+struct total { /* cumulative; what it was over the last ledgers */
+	uint64_t highest;
+	uint32_t falls; /* ledgers in a row that were below */
+};
+
+struct history_totals {
+	struct total wait, use, evicted;
+};
+
 /* Memory across ledgers. The arrays are carved from the pipeline's block. */
 struct history {
 	uint32_t task_limit, wait_limit;
@@ -114,9 +123,10 @@ struct history {
 	uint8_t epoch;
 	bool started;
 	uint32_t number;
-	uint64_t now_ns, completed, late, ended_active_ns, open_ns;
-	uint32_t decay_q32; /* of this window: 2^-length at a half-life of a second, saturated */
-	struct window_totals totals[CANCEL_RESOURCES_MAX];
+	uint64_t now_ns, completed, late;
+	struct total active; /* time of ended and open episodes */
+	uint32_t decay_q32;  /* of this window: 2^-length at a half-life of a second, saturated */
+	struct history_totals totals[CANCEL_RESOURCES_MAX];
 	uint64_t recent_milli[CANCEL_RESOURCES_MAX]; /* evictions of all tasks, half-life 1 s */
 };
 

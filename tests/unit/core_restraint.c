@@ -214,6 +214,31 @@ static void a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one(void **sta
 	scripted_free(s);
 }
 
+/* A task whose slot changed while it was read is missing from one ledger, and all it ever waited
+ * and held with it. When it is back, that is no delay of the window it comes back in. */
+static void a_task_missing_from_one_ledger_comes_back_without_a_past(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *old;
+
+	(void)state;
+	old = scripted_task(s, 1000 * S);
+	scripted_wait(s, old, lock, 0, CANCEL_EXCLUSIVE);
+	scripted_healthy(s, SCRIPTED_START);
+	scripted_stop_waiting(s, old, lock, 0);
+	scripted_healthy(s, 25); /* the second that was lost on it is over */
+	old->live = false;
+	scripted_healthy(s, 1);
+	old->live = true;
+	scripted_healthy(s, 1);
+	assert_int_equal(s->verdict.contention_ppm[lock], 0);
+	assert_int_equal(s->verdict.raw_metric[lock], 0);
+	scripted_healthy(s, 1);
+	assert_int_equal(s->verdict.contention_ppm[lock], 0);
+	scripted_free(s);
+}
+
 static void no_verdict_comes_before_the_warm_up_is_over(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
@@ -334,6 +359,7 @@ int main(void)
 		cmocka_unit_test(a_healthy_burst_is_nothing),
 		cmocka_unit_test(a_task_in_a_blocked_phase_or_rerunning_is_never_chosen),
 		cmocka_unit_test(a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one),
+		cmocka_unit_test(a_task_missing_from_one_ledger_comes_back_without_a_past),
 		cmocka_unit_test(no_verdict_comes_before_the_warm_up_is_over),
 		cmocka_unit_test(a_convoy_of_short_holders_has_no_culprit),
 		cmocka_unit_test(cold_misses_are_nobodys_fault),
