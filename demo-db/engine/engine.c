@@ -226,7 +226,9 @@ struct cancel_task engine_task(const char *what)
 	const struct cancel_task_options options = { .struct_size = sizeof(options),
 		.signature = statement_hash(what),
 		.flags = CANCEL_BACKGROUND };
-	return currentCancel().id ? (struct cancel_task){ 0 } : createCancel(&options);
+	if (currentCancel().id)
+		return (struct cancel_task){ 0 };
+	return createCancel(&options);
 }
 
 int db_open(struct db_engine **out, const struct db_options *options, char *message)

@@ -40,7 +40,7 @@ void table_catalog_destroy(struct table_catalog *catalog)
 static void lower(char out[TABLE_NAME_MAX], const char *name)
 {
 	size_t length = 0;
-	for (; name[length] && length < TABLE_NAME_MAX - 1; length++) {
+	for (; length < TABLE_NAME_MAX - 1 && name[length]; length++) {
 		char c = name[length];
 		out[length] = (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 	}
