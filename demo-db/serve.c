@@ -110,29 +110,40 @@ static int read_all(struct arguments *a, char *message)
 	return config_check(config, message);
 }
 
+#define SIGNAL_DRAINED SIGUSR1 /* to the thread that waits for a second signal */
+
+static void wait_for(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGNAL_DRAINED);
+}
+
 /* A second signal while the server drains. */
 static void *hurry(void *arg)
 {
 	sigset_t signals;
 	int signal;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
+	wait_for(&signals);
 	sigwait(&signals, &signal);
+	if (signal == SIGNAL_DRAINED)
+		return NULL;
 	fprintf(stderr, "demo-db: ending at once\n");
 	server_hurry(arg);
 	return NULL;
 }
 
-static void drain(struct server *server)
+static void end(struct server *server)
 {
 	pthread_t thread;
 	bool waiting = pthread_create(&thread, NULL, hurry, server) == 0;
-	server_stop(server);
+	server_drain(server);
 	if (waiting) {
-		pthread_cancel(thread); /* sigwait is where it waits */
+		pthread_kill(thread, SIGNAL_DRAINED);
 		pthread_join(thread, NULL);
 	}
+	server_stop(server);
 }
 
 static void say_ready(const struct config *config)
@@ -151,18 +162,18 @@ static int serve(const struct config *config)
 	struct server *server;
 	sigset_t signals;
 	int signal;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
+	wait_for(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: they inherit it */
 	if (server_start(&server, config, message)) {
 		fprintf(stderr, "demo-db serve: %s\n", message);
 		return EXIT_USAGE;
 	}
 	say_ready(config);
-	sigwait(&signals, &signal);
+	do
+		sigwait(&signals, &signal);
+	while (signal == SIGNAL_DRAINED);
 	fprintf(stderr, "demo-db: draining\n");
-	drain(server);
+	end(server);
 	return 0;
 }
 

@@ -280,6 +280,8 @@ static enum handled handle_messages(struct client *client)
 	const char *error;
 	size_t used;
 	while (client->state != CLIENT_LEAVING) {
+		if (input->start == input->end)
+			return HANDLED_ALL;
 		enum wire_status status =
 			wire_decode(input->data + input->start, input->end - input->start,
 				client->state == CLIENT_STARTUP, &message, &used, &error);

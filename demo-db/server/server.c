@@ -363,7 +363,7 @@ static void wait_for_clients(struct server *server, uint64_t seconds)
 		status = pthread_cond_timedwait(&server->left, &server->lock, &until);
 }
 
-void server_stop(struct server *server)
+void server_drain(struct server *server)
 {
 	pthread_mutex_lock(&server->lock);
 	server->draining = true;
@@ -379,6 +379,10 @@ void server_stop(struct server *server)
 		wait_for_clients(server, 1);
 	}
 	pthread_mutex_unlock(&server->lock);
+}
+
+void server_stop(struct server *server)
+{
 	take_down(server);
 }
 

@@ -59,10 +59,12 @@ struct server {
 int server_start(
 	struct server **server, const struct config *config, char message[CONFIG_MESSAGE_MAX]);
 /* No new clients; idle ones leave, others when their transaction ends, all of them after the drain
- * time. Returns when the engine is closed. */
-void server_stop(struct server *server);
-/* Another thread waits in server_stop: end what is left at once. */
+ * time. Returns when the last has left. */
+void server_drain(struct server *server);
+/* Another thread waits in server_drain: end what is left at once. */
 void server_hurry(struct server *server);
+/* After server_drain: closes the engine. */
+void server_stop(struct server *server);
 
 /* For listeners. A client on an accepted socket; -1: turn it away. */
 int server_welcome(struct server *server, int fd, bool trusted, const char *address);
