@@ -72,6 +72,9 @@ static struct option *build_options(const struct sim_options *keys)
 		char *name = sim_copy_text(keys->settings[i].key->name);
 		for (char *at = name; *at; at++)
 			*at = *at == '_' ? '-' : *at;
+		for (size_t j = 0; j < COMMON_COUNT; j++)
+			if (strcmp(common[j].name, name) == 0)
+				abort(); /* a lane's key hides an option of the tool */
 		all[COMMON_COUNT + i] =
 			(struct option){ name, required_argument, NULL, OPTION_KEY + (int)i };
 	}

@@ -3,6 +3,7 @@
  * Exercise: gate, budget, both, none, on lane 3's overload and on lane 1's outage, with one retry;
  * each with and without a retry of rejects. Policies compose. Owns the lane's keys and table.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/gated.h"
@@ -63,7 +64,24 @@ static struct combination combine(struct sim_run *run, int scenario, enum sim_ga
 	return made;
 }
 
-static int run_one(struct sim_run *run, struct sim_table *table, const struct combination *chosen)
+/* Goodput over time, of the first rule asked for and without retries of rejects: enough to see. */
+static void plot_one(struct sim_run *run, struct sim_plot *const *plots,
+	const struct combination *chosen, const struct sim_windows *windows)
+{
+	const struct sim_gated *setup = &chosen->setup;
+	char label[64];
+	if (setup->retry_on_reject ||
+		setup->rule != (enum cancel_dagor_rule)sim_item(run, "rule", 0))
+		return;
+	snprintf(label, sizeof(label), "gate %s, budget %llu", sim_gate_name(setup->gate),
+		(unsigned long long)setup->budget_per_s);
+	struct sim_series *series = sim_plot_series(plots[chosen->scenario], label, SIM_LINES);
+	for (size_t second = 0; second < windows->count; second++)
+		sim_plot_point(series, (double)second, windows->rows[second].goodput);
+}
+
+static int run_one(struct sim_run *run, struct sim_table *table, struct sim_plot *const *plots,
+	const struct combination *chosen)
 {
 	const struct sim_gated *setup = &chosen->setup;
 	struct sim_gated_result result;
@@ -87,6 +105,7 @@ static int run_one(struct sim_run *run, struct sim_table *table, const struct co
 		sim_put_text(table, "never");
 	if (result.windows.bound)
 		sim_note(run->report, "a run stopped at its bound on the %s", result.windows.bound);
+	plot_one(run, plots, chosen, &result.windows);
 	sim_gated_free(&result);
 	return 0;
 }
@@ -123,10 +142,17 @@ static int run_composition(struct sim_run *run)
 	struct combination *all = sim_alloc(most, sizeof(*all));
 	struct sim_table *table = sim_report_table(run->report, "composition",
 		"Gate, budget, both: sustained overload and outage", SIM_TABLE_ALL, columns, 9);
+	struct sim_plot *plots[2] = { NULL };
 	size_t count = plan(run, all);
+	for (size_t i = 0; i < sim_count(run, "scenario"); i++) {
+		bool outage = sim_item(run, "scenario", i) == OUTAGE;
+		plots[outage ? OUTAGE : OVERLOAD] = sim_report_plot(run->report,
+			outage ? "Lane 1's outage, one retry" : "Twice the capacity, one retry",
+			"second", "goodput, requests a second", SIM_AXIS_LINEAR);
+	}
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		status = run_one(run, table, &all[i]);
+		status = run_one(run, table, plots, &all[i]);
 		sim_progress(run, i + 1, count);
 	}
 	sim_note(run->report,
