@@ -114,6 +114,28 @@ static bool parse_flag(const char *text, int64_t *value)
 	return false;
 }
 
+/* False when the list is full. */
+static bool append(struct sim_setting *setting, int64_t value)
+{
+	if (setting->list_count >= SIM_LIST_MAX)
+		return false;
+	setting->list = sim_grow(setting->list, &setting->list_capacity, setting->list_count + 1,
+		sizeof(*setting->list));
+	setting->list[setting->list_count++] = value;
+	return true;
+}
+
+static bool append_real(struct sim_setting *setting, const struct sim_key *key, const char *text)
+{
+	double value;
+	if (setting->list_count >= SIM_LIST_MAX || !parse_real(key, text, &value))
+		return false;
+	setting->reals = sim_grow(setting->reals, &setting->list_capacity, setting->list_count + 1,
+		sizeof(*setting->reals));
+	setting->reals[setting->list_count++] = value;
+	return true;
+}
+
 /* "7" or "3..9" or "3..9:2", appended to the list. */
 static bool parse_span(const struct sim_key *key, char *text, struct sim_setting *setting)
 {
@@ -131,9 +153,8 @@ static bool parse_span(const struct sim_key *key, char *text, struct sim_setting
 	if (colon && !sim_parse_int(colon + 1, 1, INT64_MAX / 2, &step))
 		return false;
 	for (int64_t value = first; value <= last; value += step) {
-		if (setting->list_count >= SIM_LIST_MAX)
+		if (!append(setting, value))
 			return false;
-		setting->list[setting->list_count++] = value;
 		if (step > last - value)
 			break;
 	}
@@ -144,13 +165,10 @@ static bool parse_item(const struct sim_key *key, char *item, struct sim_setting
 {
 	if (key->kind == SIM_KEY_INTS)
 		return parse_span(key, item, setting);
-	if (setting->list_count >= SIM_LIST_MAX)
-		return false;
 	if (key->kind == SIM_KEY_REALS)
-		return parse_real(key, item, &setting->reals[setting->list_count++]);
+		return append_real(setting, key, item);
 	int64_t index = choice_index(key, item);
-	setting->list[setting->list_count++] = index;
-	return index >= 0;
+	return index >= 0 && append(setting, index);
 }
 
 static bool parse_list(const struct sim_key *key, const char *text, struct sim_setting *setting)
@@ -158,7 +176,7 @@ static bool parse_list(const struct sim_key *key, const char *text, struct sim_s
 	char choice[CHOICE_MAX];
 	if (key->kind == SIM_KEY_CHOICES && strcmp(text, "all") == 0) {
 		for (size_t i = 0; sim_key_choice(key, i, choice, sizeof(choice)); i++)
-			setting->list[setting->list_count++] = (int64_t)i;
+			append(setting, (int64_t)i);
 		return true;
 	}
 	char *copy = sim_copy_text(text), *rest = copy, *item;
@@ -182,11 +200,8 @@ static bool parse_value(const struct sim_key *key, const char *text, struct sim_
 		setting->integer = choice_index(key, text);
 		return setting->integer >= 0;
 	case SIM_KEY_REALS:
-		setting->reals = sim_alloc(SIM_LIST_MAX, sizeof(*setting->reals));
-		return parse_list(key, text, setting);
 	case SIM_KEY_INTS:
 	case SIM_KEY_CHOICES:
-		setting->list = sim_alloc(SIM_LIST_MAX, sizeof(*setting->list));
 		return parse_list(key, text, setting);
 	case SIM_KEY_TEXT:
 		return strlen(text) <= (size_t)key->max;

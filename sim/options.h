@@ -44,7 +44,7 @@ struct sim_setting {
 	double real;	 /* REAL */
 	int64_t *list;	 /* INTS; CHOICES: indices */
 	double *reals;	 /* REALS */
-	size_t list_count;
+	size_t list_count, list_capacity;
 };
 
 struct sim_options {

@@ -420,16 +420,10 @@ static void check_sections(struct reader *reader)
 			       "[scenario] lane = NAME");
 }
 
-struct sim_scenario *sim_scenario_load(const char *path, char *error)
+struct sim_scenario *sim_scenario_read(FILE *file, const char *path, char *error)
 {
 	struct sim_scenario *scenario = sim_alloc(1, sizeof(*scenario));
-	struct reader reader = { .scenario = scenario, .error = error };
-	reader.file = fopen(path, "r");
-	if (!reader.file) {
-		snprintf(error, SIM_ERROR_MAX, "cannot read '%.120s': %s", path, strerror(errno));
-		free(scenario);
-		return NULL;
-	}
+	struct reader reader = { .scenario = scenario, .file = file, .error = error };
 	ini_allow_multiline = false;
 	scenario->path = sim_copy_text(path);
 	sim_options_init(&scenario->header, section_keys(SECTION_SCENARIO));
@@ -447,12 +441,23 @@ struct sim_scenario *sim_scenario_load(const char *path, char *error)
 		pass(&reader, false);
 	if (!reader.failed)
 		check_values(&reader);
-	fclose(reader.file);
 	free(reader.line_text);
 	if (!reader.failed)
 		return scenario;
 	sim_scenario_free(scenario);
 	return NULL;
+}
+
+struct sim_scenario *sim_scenario_load(const char *path, char *error)
+{
+	FILE *file = fopen(path, "r");
+	if (!file) {
+		snprintf(error, SIM_ERROR_MAX, "cannot read '%.120s': %s", path, strerror(errno));
+		return NULL;
+	}
+	struct sim_scenario *scenario = sim_scenario_read(file, path, error);
+	fclose(file);
+	return scenario;
 }
 
 void sim_scenario_free(struct sim_scenario *scenario)

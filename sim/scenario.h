@@ -10,6 +10,8 @@
 #ifndef SIM_SCENARIO_H
 #define SIM_SCENARIO_H
 
+#include <stdio.h>
+
 #include "sim/lane.h"
 
 #define SIM_SCENARIO_LINE_MAX 196 /* bytes of a line; inih's limit */
@@ -24,6 +26,8 @@ struct sim_scenario;
 
 /* Reads and checks the file. NULL with one line in `error`: file, line, what is accepted. */
 struct sim_scenario *sim_scenario_load(const char *path, char *error);
+/* The same from an open file that can be rewound; `path` is its name in errors. */
+struct sim_scenario *sim_scenario_read(FILE *file, const char *path, char *error);
 void sim_scenario_free(struct sim_scenario *scenario);
 
 /* The lane to run. */

@@ -10,6 +10,8 @@
 
 #include "sim/scenario_parts.h"
 
+#define BINS_WANTED 3600 /* about as many probe bins, of whole seconds */
+
 struct builder {
 	const struct sim_scenario *scenario;
 	const struct sim_run *run;
@@ -277,6 +279,12 @@ static bool add_section(const struct builder *b, uint64_t stop_ns)
 	}
 }
 
+uint64_t scenario_bin_ns(uint64_t duration_ns)
+{
+	uint64_t seconds = duration_ns / SIM_NS_PER_S / BINS_WANTED;
+	return (seconds > 0 ? seconds : 1) * SIM_NS_PER_S;
+}
+
 struct sim_services *scenario_build(
 	const struct sim_scenario *scenario, const struct sim_run *run, uint64_t seed, char *error)
 {
@@ -288,7 +296,7 @@ struct sim_services *scenario_build(
 		.warm_up_ns = count(&b, "warm_up_s") * SIM_NS_PER_S,
 		.seed = seed,
 		.events_limit = run->events_limit,
-		.bin_ns = SIM_NS_PER_S,
+		.bin_ns = scenario_bin_ns(duration_ns),
 		.live_limit = (uint32_t)count(&b, "calls_alive"),
 	};
 	if (drain_ns + options.warm_up_ns >= duration_ns) {

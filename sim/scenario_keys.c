@@ -49,7 +49,7 @@ static const struct sim_key service_keys[] = {
 	{ "gate_rule", SIM_KEY_CHOICE, "accumulating", 0, 0, "accumulating|memoryless|fraction",
 		"dagor" },
 	{ "collaborative", SIM_KEY_FLAG, "no", 0, 0, NULL, "dagor: callers refuse before sending" },
-	{ "cache_keys", SIM_KEY_INT, "0", 0, 10 * MILLION, NULL, "0: no cache" },
+	{ "cache_keys", SIM_KEY_INT, "0", 0, MILLION, NULL, "0: no cache" },
 	{ "cache_ttl_s", SIM_KEY_REAL, "60", 0.001, MILLION, NULL, "an entry's life" },
 	{ "cache_exponent", SIM_KEY_REAL, "0.8", 0, 3, NULL, "Zipf, of the keys" },
 	{ "cache_fill_late", SIM_KEY_FLAG, "no", 0, 0, NULL, "late answers fill it too" },

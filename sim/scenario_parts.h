@@ -55,6 +55,8 @@ const char *section_kind_name(enum section_kind kind);
 /* scenario_build.c: services as the run's options describe them. NULL with a line in `error`. */
 struct sim_services *scenario_build(
 	const struct sim_scenario *scenario, const struct sim_run *run, uint64_t seed, char *error);
+/* How long its probes are. */
+uint64_t scenario_bin_ns(uint64_t duration_ns);
 /* scenario_run.c */
 int scenario_run(struct sim_run *run);
 

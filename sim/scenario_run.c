@@ -98,15 +98,16 @@ static double share(double part, double all)
 }
 
 static void add_service(struct service_figures *f, const struct sim_service_result *r,
-	double measured_s, size_t first_bin, double workers)
+	double measured_s, double warm_up_s, double bin_s, double workers)
 {
+	size_t first_bin = (size_t)(warm_up_s / bin_s);
 	double busy_ns = 0.0, queuing_ns = 0.0, started = 0.0;
 	for (size_t i = first_bin; i < r->probe_count; i++) {
 		busy_ns += (double)r->probes[i].busy_ns;
 		queuing_ns += (double)r->probes[i].queuing_sum_ns;
 		started += (double)r->probes[i].started;
 	}
-	double probed_ns = (double)(r->probe_count - first_bin) * 1e9;
+	double probed_ns = (double)(r->probe_count - first_bin) * bin_s * 1e9;
 	sim_stats_add(&f->arrivals, (double)r->arrivals / measured_s);
 	sim_stats_add(
 		&f->rejected, share((double)(r->rejected + r->shed_at_head), (double)r->arrivals));
@@ -188,13 +189,16 @@ static int run_seed(struct sim_run *run, struct sweep_state *state, struct table
 		if (seed == 0 && tables->over_time)
 			plot_windows(tables->over_time, names[i], &result);
 	}
+	double bin_s =
+		(double)scenario_bin_ns((uint64_t)option(run, "run", "duration_s") * SIM_NS_PER_S) /
+		1e9;
 	count = names_of(scenario, SECTION_SERVICE, names);
 	for (uint32_t i = 0; i < count; i++) {
 		struct sim_service_result result;
 		double workers =
 			option(run, names[i], "servers") * option(run, names[i], "workers");
 		sim_services_result(model, i, &result);
-		add_service(&services[i], &result, measured_s, (size_t)warm_up_s, workers);
+		add_service(&services[i], &result, measured_s, warm_up_s, bin_s, workers);
 	}
 	sim_services_free(model);
 	return 0;
