@@ -10,6 +10,7 @@
  * Owns how a connection is set up. Must not know sessions, locks or transactions.
  */
 #include "demo-db/engine/connection.h"
+#include "demo-db/engine/budget.h"
 #include "demo-db/engine/vfs.h"
 
 #include <stdio.h>
@@ -94,6 +95,8 @@ int connection_open(struct connections *pool, struct connection **out, struct fa
 
 void connection_close(struct connection *connection)
 {
+	if (connection->pool->budget)
+		budget_forget(connection->pool->budget, connection);
 	for (uint32_t i = 0; i < CONNECTION_VERBS; i++)
 		sqlite3_finalize(connection->own[i]);
 	for (uint32_t i = 0; i < DB_STATEMENTS_MAX; i++)
@@ -162,6 +165,44 @@ void connection_return(struct connection *connection)
 	connection->next = pool->idle;
 	pool->idle = connection;
 	pthread_mutex_unlock(&pool->mutex);
+}
+
+uint64_t connections_idle_bytes(struct connections *pool)
+{
+	uint64_t pages = 0;
+	pthread_mutex_lock(&pool->mutex);
+	for (const struct connection *idle = pool->idle; idle; idle = idle->next)
+		pages += idle->granted_pages;
+	pthread_mutex_unlock(&pool->mutex);
+	return pages * DB_PAGE_BYTES;
+}
+
+/* Takes the first idle connection with a grant out of the pool; NULL: none. */
+static struct connection *borrow_granted(struct connections *pool)
+{
+	pthread_mutex_lock(&pool->mutex);
+	struct connection **at = &pool->idle;
+	while (*at && !(*at)->granted_pages)
+		at = &(*at)->next;
+	struct connection *found = *at;
+	if (found)
+		*at = found->next;
+	pthread_mutex_unlock(&pool->mutex);
+	return found;
+}
+
+uint64_t connections_shrink_idle(struct connections *pool, uint64_t wanted_bytes)
+{
+	uint64_t freed = 0;
+	struct connection *connection;
+	while (freed < wanted_bytes && (connection = borrow_granted(pool))) {
+		freed += (uint64_t)connection->granted_pages * DB_PAGE_BYTES;
+		connection_set_cache(connection, 0);
+		sqlite3_db_release_memory(connection->db);
+		connection->granted_pages = 0;
+		connection_return(connection);
+	}
+	return freed;
 }
 
 /* ---- Statements

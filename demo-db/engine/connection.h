@@ -9,6 +9,8 @@
 #define CONNECTION_TEXTS_MAX   64 /* ad-hoc statements kept compiled */
 #define CONNECTION_CACHE_PAGES 16 /* SQLite's own cache, above the pool, without a grant */
 
+struct budget;
+
 enum connection_verb { /* the engine's own statements */
 	CONNECTION_BEGIN,
 	CONNECTION_BEGIN_IMMEDIATE,
@@ -28,6 +30,7 @@ struct connection {
 	struct compiled *texts[CONNECTION_TEXTS_MAX];
 	uint64_t uses; /* clock of the text cache */
 	uint32_t cache_pages;
+	uint32_t granted_pages; /* of them from the budget; changes only while it is borrowed */
 	bool retired; /* has temporary objects, or a failed rollback: never pooled again */
 };
 
@@ -47,6 +50,7 @@ struct connections {
 	struct table_catalog *catalog;
 	struct lock_space_refs locks;
 	struct statement_registry *registry;
+	struct budget *budget; /* NULL: none */
 	/* Called with the pages in the log after each commit. */
 	void (*on_commit)(void *arg, uint32_t wal_pages);
 	void *on_commit_arg;
@@ -65,6 +69,11 @@ void connection_close(struct connection *connection);
 /* From the pool; DB_ECONNECTIONS at the limit. */
 int connection_borrow(struct connections *pool, struct connection **out, struct failure *failure);
 void connection_return(struct connection *connection);
+
+/* What idle connections hold of the budget, in clean pages; and evicting so much of it, at least,
+ * if it is there. Returns what was freed. */
+uint64_t connections_idle_bytes(struct connections *pool);
+uint64_t connections_shrink_idle(struct connections *pool, uint64_t wanted_bytes);
 
 /* The compiled form of a registered or an ad-hoc text, from the cache if possible. */
 struct compiled *connection_compile(struct connection *connection, uint32_t id, const char *sql,

@@ -110,6 +110,7 @@ static void init_connections(struct db_engine *engine)
 	engine->connections.catalog = &engine->tables;
 	engine->connections.locks =
 		(struct lock_space_refs){ .global = &engine->global, .gate = &engine->gate };
+	engine->connections.budget = &engine->budget;
 	engine->connections.on_commit = background_on_commit;
 	engine->connections.on_commit_arg = engine;
 }
@@ -153,6 +154,8 @@ static int init_parts(struct db_engine *engine)
 		rc = reruns_init(&engine->reruns);
 	if (rc == 0)
 		rc = backup_init(&engine->backup);
+	if (rc == 0)
+		rc = budget_init(&engine->budget, engine->options.memory_budget_bytes);
 	engine->deadlock.check_ns = engine->options.deadlock_check_ns;
 	return rc;
 }
@@ -209,6 +212,7 @@ static void take_down(struct db_engine *engine, enum stage stage)
 	}
 	if (stage >= STAGE_MEMORY) {
 		connections_destroy(&engine->connections);
+		budget_destroy(&engine->budget);
 		reruns_destroy(&engine->reruns);
 		session_list_destroy(&engine->sessions);
 		registry_destroy(&engine->statements);

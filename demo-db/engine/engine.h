@@ -117,10 +117,12 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 	uint64_t deadlock_check_ns; /* [50 ms] a wait this old is looked at */
 	uint64_t wal_limit_bytes;   /* [8 MiB] checkpoints keep the log below, readers permitting */
 	uint64_t statement_memory_max; /* [16 MiB] largest SQLite cache granted to one statement */
-	uint32_t gentle_frames; /* [64] pool frames all gentle statements together may fill */
-	bool no_checkpoint;	/* no background checkpoints (tests) */
-	bool no_action;		/* tasks get no cancel action and are not cancellable */
-	bool sync_commits;	/* fsync the log at each commit: survive a power cut too */
+	uint64_t memory_budget_bytes; /* [none] of all grants: a plan beyond it is refused, 53200 */
+	uint32_t outgrown_factor;     /* [none] cancel what takes so many times its grant */
+	uint32_t gentle_frames;	      /* [64] pool frames all gentle statements together may fill */
+	bool no_checkpoint;	      /* no background checkpoints (tests) */
+	bool no_action;		      /* tasks get no cancel action and are not cancellable */
+	bool sync_commits;	      /* fsync the log at each commit: survive a power cut too */
 	bool read_only;
 	void (*log)(void *arg, const char *line); /* NULL: stderr; rare lines */
 	void *log_arg;
@@ -168,6 +170,10 @@ struct db_stats { /* counters since db_open unless said otherwise */
 	uint32_t workers, slots_used, queued, resume_queued, waiting_rerun, sessions, connections;
 	uint32_t lock_waiters, gate_waiters, idle_in_transaction;
 	uint64_t statement_bytes; /* SQLite memory of running statements */
+	uint64_t memory_budget_bytes, memory_granted_bytes; /* of grants, idle ones included */
+	uint64_t memory_evicted_bytes; /* clean pages of idle connections given up for others */
+	uint64_t memory_refused,
+		memory_cancelled; /* plans refused, statements that outgrew theirs */
 	/* waits */
 	uint64_t lock_waits, lock_wait_ns, gate_waits, gate_wait_ns, global_waits, global_wait_ns;
 	/* log and background work */

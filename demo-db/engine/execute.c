@@ -16,8 +16,9 @@
 #include "demo-db/engine/state.h"
 #include "demo-db/engine/transaction.h"
 
-#define ATTEMPTS_MAX 2
-#define TRY_AGAIN    1 /* beside 0 and negative errors */
+#define ATTEMPTS_MAX	  2
+#define GRANT_LEAST_BYTES (4u << 20) /* what a statement without a grant may be taken to have */
+#define TRY_AGAIN	  1	     /* beside 0 and negative errors */
 
 /* ---- Rows -------------------------------------------------------------------------------------
  */
@@ -130,6 +131,17 @@ static int cancelled(struct db_session *session)
 	return failure_set(&session->run.failure, DB_ECANCELLED, "statement cancelled %s", whose);
 }
 
+/* It took many times what its plan had asked for: the culprit of a memory overload to come. */
+static int outgrown(struct db_session *session)
+{
+	const struct progress *progress = &session->connection->progress;
+	atomic_fetch_add_explicit(&session->engine->budget.cancelled, 1, memory_order_relaxed);
+	return failure_set(&session->run.failure, DB_ENOMEM,
+		"cancelled as a memory culprit: %llu KiB used, %llu KiB were allowed",
+		(unsigned long long)(memory_bytes(&session->memory) / 1024),
+		(unsigned long long)(progress->memory_limit / 1024));
+}
+
 /* ---- Being seen --------------------------------------------------------------------------------
  */
 
@@ -179,7 +191,8 @@ static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 		if (rc == SQLITE_DONE)
 			return 0;
 		if (rc == SQLITE_INTERRUPT)
-			return cancelled(session);
+			return session->connection->progress.outgrown ? outgrown(session)
+								      : cancelled(session);
 		if (rc != SQLITE_ROW)
 			return failure_sqlite(&session->run.failure, sqlite3_db_handle(stmt), rc);
 		rc = hand_out_row(session, &row);
@@ -196,11 +209,21 @@ static uint32_t granted_pages(const struct db_session *session, const struct com
 	return (uint32_t)(bytes / DB_PAGE_BYTES);
 }
 
+/* A statement that takes so much is out of hand, whatever its plan said; 0: no limit. */
+static uint64_t allowed_bytes(const struct db_session *session, const struct compiled *compiled)
+{
+	uint64_t grant = (uint64_t)granted_pages(session, compiled) * DB_PAGE_BYTES;
+	return session->engine->options.outgrown_factor *
+	       (grant > GRANT_LEAST_BYTES ? grant : GRANT_LEAST_BYTES);
+}
+
 static int step_fenced(struct db_session *session, struct compiled *compiled)
 {
 	struct connection *connection = session->connection;
 	progress_begin(&connection->progress, compiled->stmt, &compiled->plan,
 		session->request.expected_rows, &session->cancelled_by);
+	progress_limit_memory(
+		&connection->progress, &session->memory, allowed_bytes(session, compiled));
 	if (session->run.quiet)
 		progress_tell_long(&connection->progress, speak_up, session);
 	authorizer_check(&connection->authorizer, &compiled->locks, compiled->verb == VERB_VACUUM);
@@ -226,13 +249,19 @@ static int step(struct db_session *session, struct compiled *compiled)
 	struct connection *connection = session->connection;
 	uint32_t pages = granted_pages(session, compiled);
 	int rc = bind_all(session, compiled->stmt);
+	if (rc == 0)
+		rc = budget_grant(
+			&session->engine->budget, connection, pages, &session->run.failure);
 	if (rc == 0) {
-		connection_set_cache(connection, pages);
+		if (pages)
+			getResource(session->engine->budget.resource, pages);
 		if (session->run.gentle)
 			db_pool_gentle(true);
 		rc = step_fenced(session, compiled);
 		if (session->run.gentle)
 			db_pool_gentle(false);
+		if (pages)
+			freeResource(session->engine->budget.resource, pages);
 	}
 	if (rc == 0 && is_change(compiled->verb))
 		session->run.changes = sqlite3_changes64(connection->db);

@@ -68,6 +68,10 @@ static int on_progress(void *context)
 		progress->on_long(progress->long_arg);
 	if (atomic_load_explicit(progress->stop, memory_order_relaxed) || cancelRequested())
 		return 1;
+	if (progress->memory_limit && memory_bytes(progress->memory) > progress->memory_limit) {
+		progress->outgrown = true;
+		return 1;
+	}
 	uint64_t done, expected;
 	progress_estimate(progress,
 		(uint64_t)sqlite3_stmt_status(progress->stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0),
@@ -99,6 +103,13 @@ void progress_tell_long(struct progress *progress, void (*on_long)(void *arg), v
 {
 	progress->on_long = on_long;
 	progress->long_arg = arg;
+}
+
+void progress_limit_memory(
+	struct progress *progress, const struct memory_account *memory, uint64_t limit_bytes)
+{
+	progress->memory = memory;
+	progress->memory_limit = limit_bytes;
 }
 
 void progress_end(struct progress *progress)

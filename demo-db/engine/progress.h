@@ -3,6 +3,7 @@
 #ifndef DEMO_DB_PROGRESS_H
 #define DEMO_DB_PROGRESS_H
 
+#include "demo-db/engine/memory.h"
 #include "demo-db/engine/plan.h"
 
 #include <stdatomic.h>
@@ -21,7 +22,10 @@ struct progress {		     /* all on the executing thread, but for *stop */
 	 * statement, so the first may come after any number of them. */
 	void (*on_long)(void *arg);
 	void *long_arg;
-	uint64_t scan_calls; /* calls when the scan had ended; 0 = it has not */
+	const struct memory_account *memory;
+	uint64_t memory_limit; /* a statement over it is ended; 0 none */
+	bool outgrown;	       /* … and that is why */
+	uint64_t scan_calls;   /* calls when the scan had ended; 0 = it has not */
 };
 
 void progress_install(struct progress *progress, sqlite3 *db);
@@ -29,6 +33,9 @@ void progress_begin(struct progress *progress, sqlite3_stmt *stmt, const struct 
 	uint64_t expected_rows, const _Atomic uint8_t *stop);
 /* After progress_begin: who is told that the statement is no short one. */
 void progress_tell_long(struct progress *progress, void (*on_long)(void *arg), void *arg);
+/* After progress_begin: how much memory it may use. */
+void progress_limit_memory(
+	struct progress *progress, const struct memory_account *memory, uint64_t limit_bytes);
 void progress_end(struct progress *progress);
 
 /* Done and expected work of a plan after so many calls; pure, for the tests. */

@@ -5,6 +5,7 @@
 
 #include "demo-db/engine/background.h"
 #include "demo-db/engine/backup.h"
+#include "demo-db/engine/budget.h"
 #include "demo-db/engine/deadlock.h"
 #include "demo-db/engine/global_lock.h"
 #include "demo-db/engine/pool.h"
@@ -27,6 +28,7 @@ struct db_engine {
 	struct deadlock_search deadlock;
 	struct background background;
 	struct backup backup;
+	struct budget budget;
 };
 
 /* What opening, closing, preparing read through the pool is a task's work too: in the background,

@@ -92,6 +92,17 @@ static void read_pool(struct db_pool *pool, struct db_stats *stats)
 	_Static_assert(sizeof(stats->io) == sizeof(from.io), "one text");
 }
 
+static void read_budget(struct budget *budget, struct db_stats *stats)
+{
+	struct budget_figures figures;
+	budget_read(budget, &figures);
+	stats->memory_budget_bytes = figures.limit_bytes;
+	stats->memory_granted_bytes = figures.granted_bytes;
+	stats->memory_evicted_bytes = figures.evicted_bytes;
+	stats->memory_refused = figures.refused;
+	stats->memory_cancelled = figures.cancelled;
+}
+
 void db_stats(struct db_engine *engine, struct db_stats *stats)
 {
 	struct background *background = &engine->background;
@@ -105,6 +116,7 @@ void db_stats(struct db_engine *engine, struct db_stats *stats)
 	stats->waiting_rerun = engine->reruns.count;
 	pthread_mutex_unlock(&engine->reruns.mutex);
 	stats->connections = engine->connections.count;
+	read_budget(&engine->budget, stats);
 	stats->wal_bytes = background->wal_bytes;
 	stats->wal_bytes_peak = background->wal_bytes_peak;
 	stats->checkpoints = background->checkpoints;

@@ -230,6 +230,9 @@ int config_check(const struct config *config, char message[CONFIG_MESSAGE_MAX])
 		return complain(message,
 			"listening on %s needs passwords: give users in the configuration%s",
 			config->listen, "");
+	if (config->statement_mb > config->budget_mb)
+		return complain(
+			message, "memory.statement_mb is over memory.budget_mb%s%s", "", "");
 	if (config->soft_kb > config->hard_mb * 1024)
 		return complain(message, "output.soft_kb is over output.hard_mb%s%s", "", "");
 	return 0;

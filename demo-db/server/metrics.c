@@ -77,6 +77,14 @@ static void put_engine(struct evbuffer *out, const struct db_stats *s)
 		s->gate_wait_ns);
 	gauge(out, "demo_db_statement_memory_bytes", "Memory of running statements.",
 		(double)s->statement_bytes);
+	gauge(out, "demo_db_memory_budget_bytes", "Budget of all grants.",
+		(double)s->memory_budget_bytes);
+	gauge(out, "demo_db_memory_granted_bytes", "Granted to statements, idle grants included.",
+		(double)s->memory_granted_bytes);
+	counter(out, "demo_db_memory_refused_total", "Plans refused for memory.",
+		s->memory_refused);
+	counter(out, "demo_db_memory_cancelled_total", "Statements that outgrew their grant.",
+		s->memory_cancelled);
 	gauge(out, "demo_db_wal_bytes", "Log not yet in the database.", (double)s->wal_bytes);
 	counter(out, "demo_db_checkpoints_total", "Checkpoints.", s->checkpoints);
 }

@@ -19,10 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK_MS	      100
-#define EXTRA_THREADS 2 /* beyond the worker slots: one polls, one stands by */
-#define EXTRA_FDS     256
-#define FIRST_PROCESS 1000
+#define TICK_MS		100
+#define EXTRA_THREADS	2 /* beyond the worker slots: one polls, one stands by */
+#define EXTRA_FDS	256
+#define FIRST_PROCESS	1000
+#define OUTGROWN_FACTOR 4
 
 static int complain(char *message, const char *what, const char *why)
 {
@@ -226,6 +227,8 @@ static int open_engine(struct server *server, char *message)
 		.connection_limit = (uint32_t)(config->workers + config->connections + EXTRA_FDS),
 		.lock_timeout_ns = config->lock_timeout_ms * 1000000u,
 		.statement_memory_max = config->statement_mb << 20,
+		.memory_budget_bytes = config->budget_mb << 20,
+		.outgrown_factor = config->cancel_outgrown ? OUTGROWN_FACTOR : 0,
 		.sync_commits = config->sync_commits != 0,
 		.on_wait = on_wait,
 		.on_wait_arg = server,
