@@ -185,9 +185,9 @@ CANCEL_API void cancel_resource_name(int index, char name[CANCEL_NAME_MAX]);
 /*
  * Options by the names of their environment variables without CANCEL_, in lower case: "mode",
  * "policy", "slo_ms", "contention_ppm" … cancel_set_option changes a running library from its next
- * window on (EINVAL: unknown name, does not parse, out of range; ESTATE: not running, or this
- * option is fixed at start). cancel_option lists them: text of option `index`, ENOTASK past the
- * end.
+ * window on (EINVAL: unknown name, does not parse, out of range; ESTATE: not running, called by a
+ * listener, or this option is fixed at start). cancel_option lists them: text of option `index`,
+ * ENOTASK past the end.
  */
 CANCEL_API int cancel_set_option(const char *name, const char *value) CANCEL_MUST_CHECK;
 CANCEL_API int cancel_option(uint32_t index, const char **name, char value[CANCEL_TEXT_MAX],

@@ -196,7 +196,7 @@ static void turn(void)
 static void fill_pipeline_config(void)
 {
 	struct cancel_pipeline_config *config = &c.options.pipeline;
-	config->task_limit = c.options.max_tasks;
+	config->task_limit = c.collector.task_limit;
 	config->window_ms = c.options.window_ms;
 	config->act = c.options.mode == CANCEL_ACT;
 }
@@ -332,10 +332,18 @@ static void begin(const struct options *o)
 	memset(&c.verdict, 0, sizeof(c.verdict));
 }
 
+/* As many as may live at once; but slots that an earlier run with more of them used are used
+ * again. */
+static uint32_t slots_to_read(const struct options *o)
+{
+	uint32_t used = load_acquire(&slot_high);
+	return o->max_tasks > used ? o->max_tasks : used;
+}
+
 int controller_start(const struct options *o)
 {
 	begin(o);
-	int error = collector_init(&c.collector, o->max_tasks);
+	int error = collector_init(&c.collector, slots_to_read(o));
 	if (!error)
 		error = prepare_pipeline();
 	if (!error)

@@ -61,7 +61,7 @@ static void deliver(const struct delivery *d)
 	enum word_delivery how = WORD_GONE;
 	uint64_t now_ns = clock_precise_ns();
 	if (s && run_is_on() && !is_stale(d, now_ns))
-		how = word_deliver(s, d->task);
+		how = word_deliver(s, d->task, d->reason != CANCEL_REASON_MANUAL);
 	if (how != WORD_DELIVER) {
 		count(CANCEL_COUNT_ignored);
 		event_post(CANCEL_EVENT_IGNORED, d->task, now_ns, 0);
@@ -69,7 +69,8 @@ static void deliver(const struct delivery *d)
 	}
 	store_relaxed(&s->watch_mask, d->blamed_mask);
 	store_relaxed(&s->cold->blamed_mask, d->blamed_mask);
-	store_relaxed(&s->cold->reason, d->reason);
+	if (load_relaxed(&s->cold->reason) != CANCEL_REASON_MANUAL) /* that one is final */
+		store_relaxed(&s->cold->reason, d->reason);
 	store_relaxed(&s->cold->delivered_ns, now_ns);
 	store_relaxed(&delivery.running_task, d->task);
 	store_release(&delivery.running_since_ns, now_ns);

@@ -211,6 +211,10 @@ int cancel_stop(void)
 int cancel_set_option(const char *name, const char *value)
 {
 	int error = CANCEL_ESTATE;
+	if (own_thread) { /* stop would wait for it, and it for stop */
+		count(CANCEL_COUNT_called_from_action);
+		return error;
+	}
 	pthread_mutex_lock(&lifecycle);
 	if (started) {
 		error = options_set(&options, name, value, true);
@@ -223,6 +227,10 @@ int cancel_set_option(const char *name, const char *value)
 
 int cancel_option(uint32_t index, const char **name, char value[CANCEL_TEXT_MAX], bool *writable)
 {
+	if (own_thread) {
+		count(CANCEL_COUNT_called_from_action);
+		return CANCEL_ESTATE;
+	}
 	pthread_mutex_lock(&lifecycle);
 	int error = started ? options_text(&options, index, name, value, writable) : CANCEL_ESTATE;
 	pthread_mutex_unlock(&lifecycle);

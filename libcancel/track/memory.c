@@ -7,8 +7,9 @@
  * another's block. The word there is the low 16 bits of the generation over 48 bits of time, and
  * changes by compare-and-swap only: a charge for a task that has ended in the meantime either
  * finds its own generation still in the word and is lost with it, or finds another and starts the
- * word anew with its own, which readers then ignore. It never reaches the slot's next task (short
- * of 65,536 tasks on the slot during one call).
+ * word anew with its own, which readers then ignore. A task clears the word at its first eviction,
+ * before anybody can have reason to charge it; so what an ended task was charged with never reaches
+ * a later one of its slot (short of 65,536 tasks on the slot during one call).
  *
  * Ending a wait is hot and must not swap, so the length of a stall is kept in the victim's own
  * block and charged at its next miss, when it leaves its thread, or at its end.
@@ -52,6 +53,14 @@ static void charge(struct slot *from, uint64_t evictor, uint32_t resource, uint6
 	uint64_t old = load_relaxed(word);
 	while (!cas_relaxed(word, &old, charge_add(old, tag, ns)))
 		;
+}
+
+/* The load first: the word's page may never have been touched. */
+static void charge_begin(struct slot *s, uint32_t resource)
+{
+	_Atomic uint64_t *word = &s->side->stall_ns[resource];
+	if (load_relaxed(word))
+		store_relaxed(word, 0);
 }
 
 void memory_flush(struct slot *s)
@@ -105,7 +114,10 @@ void cancel_evict(struct cancel_resource r, struct cancel_task owner, uint64_t u
 		count_hot(s, HOT_entries_dropped);
 		return;
 	}
-	bump_relaxed(&s->entries[i].aux, units);
+	uint64_t before = load_relaxed(&s->entries[i].aux);
+	if (!before)
+		charge_begin(s, resource_index(r));
+	store_relaxed(&s->entries[i].aux, before + units);
 }
 
 void cancel_miss(struct cancel_resource r, struct cancel_task evictor)

@@ -114,7 +114,8 @@ struct folded { /* of one resource: entries that made room, and uses beyond sixt
 /* Big and seldom touched; its pages stay unmapped until they are. */
 struct slot_side {
 	/* Others charge their stalls here, by compare-and-swap: generation << 48 | ns. A charge
-	 * whose generation is not the slot's is nobody's, so create need not clear them. */
+	 * whose generation is not the slot's is nobody's; the owner clears it at its first
+	 * eviction. */
 	_Atomic uint64_t stall_ns[CANCEL_RESOURCES_MAX];
 	struct folded folded[CANCEL_RESOURCES_MAX]; /* owner; those in folded_mask */
 };

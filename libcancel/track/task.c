@@ -19,14 +19,27 @@ static _Thread_local bool thread_known;
 
 /* ---- Threads that end ---------------------------------------------------------------------- */
 
-/* A thread that ends with a current task leaves it unbound, so that its host can still free it. */
+/* From here on nobody sends a pthread_cancel to the thread of this task; waits for one under way.
+ */
+static void thread_forget(struct slot *s)
+{
+	enum slot_state before = word_change_begin(s);
+	s->cold->thread_valid = false;
+	word_change_end(s, before);
+}
+
+/* A thread that ends with a current task leaves it unbound, so that its host can still free it. A
+ * destructor that runs later may begin another: then this is called once more. */
 static void thread_ended(void *ignored)
 {
 	(void)ignored;
 	struct slot *s = current_slot;
+	thread_known = false;
 	if (!s)
 		return;
 	count(CANCEL_COUNT_thread_ended);
+	if (load_relaxed(&s->flags) & CANCEL_THREAD)
+		thread_forget(s);
 	current_slot = NULL;
 	word_unbind(s);
 }
@@ -184,9 +197,7 @@ static void thread_enter(struct slot *s)
  * a thread is cancelled only once. */
 static void thread_leave(struct slot *s)
 {
-	enum slot_state before = word_change_begin(s);
-	s->cold->thread_valid = false;
-	word_change_end(s, before);
+	thread_forget(s);
 	if (load_relaxed(&s->cold->thread_cancelled))
 		pthread_testcancel();
 }

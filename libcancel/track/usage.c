@@ -96,11 +96,15 @@ static void folded_get(struct slot *s, struct cancel_resource r)
 
 static bool folded_release(struct slot *s, struct cancel_resource r)
 {
+	if (!(load_relaxed(&s->folded_mask) >> resource_index(r) & 1))
+		return false;
 	struct folded *f = entry_folded(s, resource_index(r));
 	uint64_t hold = load_relaxed(&f->hold);
 	if (!span_count(hold))
 		return false;
 	store_relaxed(&f->hold, span_step(hold, -1, clock_stamp_ns()));
+	if (load_relaxed(&s->watch_mask))
+		task_check_released(s);
 	return true;
 }
 
@@ -261,6 +265,12 @@ static bool enough_held(struct cancel_resource r, uint64_t held, uint64_t amount
 	return resource_type(r) == CANCEL_LOCK ? mode_count(r, held, amount) : amount <= held;
 }
 
+/* It may have been taken when all entries were in use, and again when one was not. */
+static bool held_in_totals(struct slot *s, struct cancel_resource r, uint64_t held)
+{
+	return (!held || resource_type(r) == CANCEL_LOCK) && folded_release(s, r);
+}
+
 /* Any release. Too much of units or slots gives back what is held, of a mode nothing. */
 static __attribute__((noinline)) void release_any(
 	struct cancel_resource r, uint32_t instance, uint64_t amount)
@@ -279,7 +289,7 @@ static __attribute__((noinline)) void release_any(
 	uint64_t before = load_relaxed(&e->held), held = before;
 	if (likely(enough_held(r, held, amount))) {
 		held -= in_field(r, amount);
-	} else {
+	} else if (!held_in_totals(s, r, held)) {
 		count_hot(s, HOT_double_release);
 		held = resource_type(r) == CANCEL_LOCK ? held : 0;
 	}

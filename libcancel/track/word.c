@@ -153,13 +153,21 @@ void word_unbind(struct slot *s)
 		;
 }
 
-enum word_delivery word_deliver(struct slot *s, uint64_t id)
+/* The flag is set before the restart is released: who sees RUNNING again sees it too. */
+static bool runs_again(const struct slot *s, enum slot_state state)
+{
+	return state == SLOT_RUNNING && load_relaxed(&s->flags) & CANCEL_RERUNNING;
+}
+
+enum word_delivery word_deliver(struct slot *s, uint64_t id, bool spare_rerun)
 {
 	uint64_t word = load_acquire(&s->word);
 	while (word_is(word, id)) {
 		enum slot_state state = word_state(word);
 		if (state == SLOT_BLOCKED)
 			return WORD_IS_BLOCKED;
+		if (spare_rerun && runs_again(s, state))
+			return WORD_GONE;
 		if (state == SLOT_CHANGING) {
 			sched_yield();
 			word = load_acquire(&s->word);

@@ -32,11 +32,11 @@ void word_unbind(struct slot *s);
 
 enum word_delivery {
 	WORD_DELIVER, /* the caller runs the action, then calls word_delivered */
-	WORD_GONE,    /* another generation */
+	WORD_GONE,    /* another generation, or another attempt */
 	WORD_IS_BLOCKED,
 };
-/* RUNNING or DELIVERED → DELIVERING. */
-enum word_delivery word_deliver(struct slot *s, uint64_t id);
+/* RUNNING or DELIVERED → DELIVERING; `spare_rerun`: not from RUNNING of a task that began anew. */
+enum word_delivery word_deliver(struct slot *s, uint64_t id, bool spare_rerun);
 /* DELIVERING → DELIVERED; wakes whoever waits for the action. */
 void word_delivered(struct slot *s);
 

@@ -210,6 +210,33 @@ static void an_unbound_task_leaves_no_thread_to_cancel(void **state)
 	assert_int_equal(stopCancel(), 0);
 }
 
+static void *forget_its_task(void *ignored)
+{
+	struct cancel_task_options o = {
+		.struct_size = sizeof(o),
+		.flags = CANCEL_CANCELLABLE | CANCEL_THREAD,
+	};
+	(void)ignored;
+	thread_task = createCancel(&o);
+	return NULL;
+}
+
+/* Its thread is gone: to cancel it would be to touch what no longer is. */
+static void a_thread_that_has_ended_is_not_cancelled(void **state)
+{
+	struct cancel_task_info info;
+	pthread_t thread;
+	(void)state;
+	start_with((struct cancel_config){ .thread_cancel = true });
+	assert_int_equal(pthread_create(&thread, NULL, forget_its_task, NULL), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(deliverCancel(thread_task), 0);
+	WAIT_UNTIL(cancel_read_task(thread_task, &info) == 0 && info.state == CANCEL_DELIVERED);
+	assert_false(load_relaxed(&slot_at(id_index(thread_task.id))->cold->thread_cancelled));
+	freeCancel(thread_task);
+	assert_int_equal(stopCancel(), 0);
+}
+
 /* ---- Stacks -------------------------------------------------------------------------------- */
 
 bool host_checkpoint(void);
@@ -250,6 +277,7 @@ int main(void)
 		EACH(without_the_option_no_thread_is_cancelled),
 		EACH(a_pending_pthread_cancel_ends_with_its_task),
 		EACH(an_unbound_task_leaves_no_thread_to_cancel),
+		EACH(a_thread_that_has_ended_is_not_cancelled),
 		EACH(the_victims_stack_names_its_checkpoint),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

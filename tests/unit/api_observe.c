@@ -271,6 +271,33 @@ static void *remove_listener(void *ignored)
 	return NULL;
 }
 
+static _Atomic int set_answer, list_answer;
+
+static void change_options(
+	const struct cancel_ledger *ledger, const struct cancel_verdict *v, void *arg)
+{
+	const char *name;
+	char value[CANCEL_TEXT_MAX];
+	bool writable;
+	(void)ledger;
+	(void)v;
+	(void)arg;
+	store_relaxed(&list_answer, cancel_option(0, &name, value, &writable));
+	store_release(&set_answer, cancel_set_option("policy", "greedy") - 1);
+}
+
+/* Stop waits for the listener, and the listener would wait for stop. */
+static void a_listener_that_asks_for_options_is_refused(void **state)
+{
+	(void)state;
+	cancel_set_window_listener(change_options, NULL);
+	WAIT_UNTIL(load_acquire(&set_answer) != 0);
+	cancel_set_window_listener(NULL, NULL);
+	assert_int_equal(load_relaxed(&set_answer), CANCEL_ESTATE - 1);
+	assert_int_equal(load_relaxed(&list_answer), CANCEL_ESTATE);
+	assert_true(counters_now().called_from_action >= 2);
+}
+
 static void removing_a_listener_waits_until_it_is_not_running(void **state)
 {
 	pthread_t thread;
@@ -322,6 +349,7 @@ int main(void)
 		EACH(what_was_held_back_reads_as_one_line),
 		cmocka_unit_test(records_follow_their_decision),
 		cmocka_unit_test(the_last_decisions_are_kept_newest_first),
+		EACH(a_listener_that_asks_for_options_is_refused),
 		EACH(removing_a_listener_waits_until_it_is_not_running),
 		EACH(a_fault_turns_the_library_off_and_is_said_once),
 	};

@@ -222,6 +222,27 @@ static void no_precise_beats_the_detector_and_stamps_stay_coarse(void **state)
 	assert_int_equal(stopCancel(), 0);
 }
 
+/* Slots used before keep their numbers; a task in one of them is as good as any. */
+static void with_fewer_tasks_than_before_every_task_is_seen(void **state)
+{
+	struct cancel_task tasks[8];
+	struct cancel_status status;
+	(void)state;
+	start_with((struct cancel_config){ .max_tasks = 8 });
+	for (int i = 0; i < 8; i++) {
+		tasks[i] = createCancel(NULL);
+		unbindCancel(tasks[i], CANCEL_QUEUED);
+	}
+	for (int i = 0; i < 8; i++)
+		freeCancel(tasks[i]);
+	assert_int_equal(stopCancel(), 0);
+	start_with((struct cancel_config){ .max_tasks = 2, .window_ms = 10 });
+	struct cancel_task task = createCancel(NULL);
+	WAIT_UNTIL((cancel_read_status(&status), status.live_tasks == 1));
+	freeCancel(task);
+	assert_int_equal(stopCancel(), 0);
+}
+
 static void no_slo_is_said_once(void **state)
 {
 	(void)state;
@@ -242,6 +263,7 @@ int main(void)
 		cmocka_unit_test(an_slo_taken_back_is_learned),
 		cmocka_unit_test(one_number_is_the_slo_of_every_class),
 		cmocka_unit_test(no_precise_beats_the_detector_and_stamps_stay_coarse),
+		cmocka_unit_test(with_fewer_tasks_than_before_every_task_is_seen),
 		cmocka_unit_test(no_slo_is_said_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,69 @@ static void what_runs_again_is_a_new_attempt_that_is_never_chosen(void **state)
 	freeCancel(task);
 }
 
+static sem_t entered, may_leave;
+
+static void hang(const struct cancel_request *request, void *arg)
+{
+	(void)request;
+	(void)arg;
+	sem_post(&entered);
+	sem_wait(&may_leave);
+}
+
+/* A task whose action keeps the delivery thread busy until may_leave is posted. */
+static struct cancel_task busy_delivery(void)
+{
+	struct cancel_task_options o = {
+		.struct_size = sizeof(o), .flags = CANCEL_CANCELLABLE, .action = hang
+	};
+	sem_init(&entered, 0, 0);
+	sem_init(&may_leave, 0, 0);
+	struct cancel_task task = createCancel(&o);
+	unbindCancel(task, CANCEL_QUEUED);
+	assert_int_equal(deliverCancel(task), 0);
+	sem_wait(&entered);
+	return task;
+}
+
+/* The second attempt at it stood in the queue when it began again. */
+static void a_late_second_attempt_does_not_reach_the_rerun(void **state)
+{
+	struct cancel_ticket ticket = { 0 };
+	(void)state;
+	struct cancel_task task =
+		cancelled((struct cancel_task_options){ 0 }, CANCEL_REASON_CULPRIT);
+	unbindCancel(task, CANCEL_QUEUED);
+	struct cancel_task other = busy_delivery();
+	bindCancel(task);
+	struct delivery again = { .task = task.id, .reason = CANCEL_REASON_ESCALATION };
+	assert_true(deliver_push(&again));
+	calm_for(0);
+	assert_int_equal(rerunCancel(task, &ticket), CANCEL_RERUN);
+	uint64_t settled = counters_now().delivered + counters_now().ignored;
+	sem_post(&may_leave);
+	WAIT_UNTIL(counters_now().delivered + counters_now().ignored == settled + 2);
+	assert_false(cancelRequested());
+	assert_int_equal(counters_now().ignored, 1);
+	freeCancel(task);
+	freeCancel(other);
+}
+
+/* A decision of the library's own that comes after it gives it no second chance. */
+static void an_operators_cancel_stays_final(void **state)
+{
+	struct cancel_ticket ticket = { 0 };
+	(void)state;
+	struct cancel_task task =
+		cancelled((struct cancel_task_options){ 0 }, CANCEL_REASON_MANUAL);
+	struct delivery later = { .task = task.id, .reason = CANCEL_REASON_CULPRIT };
+	assert_true(deliver_push(&later));
+	WAIT_UNTIL(counters_now().delivered == 2);
+	calm_for(0);
+	assert_int_equal(rerunCancel(task, &ticket), CANCEL_DROP);
+	freeCancel(task);
+}
+
 static void past_its_slo_it_is_dropped(void **state)
 {
 	struct cancel_ticket ticket = { 0 };
@@ -250,6 +313,8 @@ int main(void)
 		EACH(a_task_never_cancelled_may_go_on),
 		EACH(it_waits_until_the_resource_is_calm),
 		EACH(what_runs_again_is_a_new_attempt_that_is_never_chosen),
+		EACH(a_late_second_attempt_does_not_reach_the_rerun),
+		EACH(an_operators_cancel_stays_final),
 		EACH(past_its_slo_it_is_dropped),
 		EACH(within_its_slo_it_waits),
 		EACH(background_work_runs_when_it_has_waited_long_enough),

@@ -89,6 +89,28 @@ static void the_seventeenth_at_once_is_in_totals_only(void **state)
 	assert_int_equal(counters_now().leaked_holds, 0);
 }
 
+/* Taken as the seventeenth, and again when there was room: both are given back. */
+static void what_is_in_totals_and_exact_is_given_back_from_both(void **state)
+{
+	struct cancel_task task = createCancel(NULL);
+	(void)state;
+	uint64_t doubles = counters_now().double_release, leaks = counters_now().leaked_holds;
+	hold_sixteen();
+	getResourceAt(table, 50, CANCEL_SHARED);
+	freeResourceAt(table, 3, CANCEL_SHARED);
+	getResourceAt(table, 50, CANCEL_SHARED);
+	freeResourceAt(table, 50, CANCEL_SHARED);
+	freeResourceAt(table, 50, CANCEL_SHARED);
+	assert_int_equal(counters_now().double_release, doubles);
+	freeResourceAt(table, 50, CANCEL_SHARED);
+	assert_int_equal(counters_now().double_release, doubles + 1);
+	for (uint32_t i = 0; i < CANCEL_ENTRIES_MAX; i++)
+		if (i != 3)
+			freeResourceAt(table, i, CANCEL_SHARED);
+	freeCancel(task);
+	assert_int_equal(counters_now().leaked_holds, leaks);
+}
+
 static void a_seventeenth_wait_can_be_given_up(void **state)
 {
 	struct cancel_task task = createCancel(NULL);
@@ -142,6 +164,7 @@ int main(void)
 		cmocka_unit_test(sixteen_instances_are_exact),
 		cmocka_unit_test(an_idle_entry_makes_room_and_its_totals_stay),
 		cmocka_unit_test(the_seventeenth_at_once_is_in_totals_only),
+		cmocka_unit_test(what_is_in_totals_and_exact_is_given_back_from_both),
 		cmocka_unit_test(a_seventeenth_wait_can_be_given_up),
 		cmocka_unit_test(an_entry_that_evicted_does_not_make_room),
 		cmocka_unit_test(the_next_task_of_the_slot_starts_clean),

@@ -162,6 +162,27 @@ static void the_next_task_of_the_slot_inherits_no_charge(void **state)
 	freeCancel(next);
 }
 
+/* A charge knows 16 bits of the generation it was meant for. */
+static void nor_does_a_task_that_many_generations_later(void **state)
+{
+	struct cancel_task who = evictor(1);
+	struct cancel_task victim = createCancel(NULL), next;
+	(void)state;
+	stall_on(who);
+	freeCancel(victim);
+	assert_true(charged_to(who) > 0);
+	freeCancel(who);
+	do {
+		next = createCancel(NULL);
+		freeCancel(next);
+		assert_int_equal(id_index(next.id), id_index(who.id));
+	} while (id_generation(next.id) + 1 < id_generation(who.id) + 65536);
+	next = evictor(1);
+	assert_int_equal(id_generation(next.id), id_generation(who.id) + 65536);
+	assert_int_equal(charged_to(next), 0);
+	freeCancel(next);
+}
+
 static void only_memory_can_be_evicted(void **state)
 {
 	struct cancel_task other = { .id = 99 };
@@ -185,6 +206,7 @@ int main(void)
 		cmocka_unit_test(a_cold_miss_is_nobodys_fault),
 		cmocka_unit_test(stalls_by_an_ended_evictor_are_orphans),
 		cmocka_unit_test(the_next_task_of_the_slot_inherits_no_charge),
+		cmocka_unit_test(nor_does_a_task_that_many_generations_later),
 		cmocka_unit_test(only_memory_can_be_evicted),
 	};
 	return cmocka_run_group_tests(tests, start, stop);

@@ -255,6 +255,40 @@ static void a_thread_that_ends_leaves_its_task_unbound(void **state)
 	assert_int_equal(counters_now().stale_task, 0);
 }
 
+static pthread_key_t late_key;
+static struct cancel_task late_task;
+
+static void begin_late(void *ignored)
+{
+	(void)ignored;
+	late_task = createCancel(NULL);
+}
+
+static void *end_with_a_task(void *ignored)
+{
+	(void)ignored;
+	freeCancel(createCancel(NULL));
+	pthread_setspecific(late_key, &late_key);
+	return NULL;
+}
+
+/* By the destructor of a key that was made after the library's own. */
+static void a_task_begun_while_its_thread_ends_is_left_unbound_too(void **state)
+{
+	pthread_t thread;
+	(void)state;
+	uint64_t ended_before = counters_now().thread_ended;
+	assert_int_equal(pthread_key_create(&late_key, begin_late), 0);
+	assert_int_equal(pthread_create(&thread, NULL, end_with_a_task, NULL), 0);
+	pthread_join(thread, NULL);
+	pthread_key_delete(late_key);
+	assert_int_not_equal(late_task.id, 0);
+	assert_int_equal(counters_now().thread_ended, ended_before + 1);
+	uint64_t wrong = counters_now().wrong_thread;
+	freeCancel(late_task);
+	assert_int_equal(counters_now().wrong_thread, wrong);
+}
+
 static void progress_is_seen(void **state)
 {
 	struct cancel_task task = createCancel(NULL);
@@ -285,6 +319,7 @@ int main(void)
 		cmocka_unit_test(freeing_another_task_leaves_the_current_one),
 		cmocka_unit_test(a_full_table_leaves_the_task_untracked),
 		cmocka_unit_test(a_thread_that_ends_leaves_its_task_unbound),
+		cmocka_unit_test(a_task_begun_while_its_thread_ends_is_left_unbound_too),
 		cmocka_unit_test(progress_is_seen),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
