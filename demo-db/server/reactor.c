@@ -108,6 +108,14 @@ static void drain_wake(struct reactor *r)
 		abort(); /* a non-blocking eventfd gives its count or EAGAIN */
 }
 
+/* Ends the poll under way. */
+static void wake_poll(struct reactor *r)
+{
+	uint64_t one = 1;
+	if (write(r->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
+		abort(); /* a non-blocking eventfd takes a 1, or is full of them */
+}
+
 /* Under the lock, which is given up meanwhile, when no poll is under way. */
 static void release_gone(struct reactor *r)
 {
@@ -170,7 +178,9 @@ static void serve_one(struct reactor *r, struct reactor_source *source)
 	} else if (answer == REACTOR_GONE) { /* its state stays SERVED: nobody queues it */
 		source->next = r->gone;
 		r->gone = source;
-		if (r->polling == 0)
+		if (r->polling)
+			wake_poll(r); /* it may never end by itself */
+		else
 			release_gone(r);
 	}
 }
@@ -289,14 +299,13 @@ int reactor_start(struct reactor **reactor, const struct reactor_options *option
 
 void reactor_stop(struct reactor *r)
 {
-	uint64_t one = 1;
 	pthread_mutex_lock(&r->lock);
 	r->stopping = true;
 	pthread_cond_broadcast(&r->follower_wakes);
 	pthread_cond_broadcast(&r->standby_wakes);
 	pthread_mutex_unlock(&r->lock);
-	if (r->wake_fd >= 0 && write(r->wake_fd, &one, sizeof one) < 0)
-		abort(); /* an eventfd at 0 takes a 1 */
+	if (r->wake_fd >= 0)
+		wake_poll(r);
 	for (uint32_t i = 0; i < r->started; i++)
 		pthread_join(r->threads[i], NULL);
 	pthread_mutex_lock(&r->lock);
@@ -338,15 +347,14 @@ void reactor_remove(struct reactor *r, struct reactor_source *source)
 
 void reactor_kick(struct reactor *r, struct reactor_source *source)
 {
-	uint64_t one = 1;
 	if (!mark_edge(source, cancel_now_ns()))
 		return;
 	pthread_mutex_lock(&r->lock);
 	push(r, source);
 	bool wake = r->polling > 0;
 	pthread_mutex_unlock(&r->lock);
-	if (wake && write(r->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN)
-		abort();
+	if (wake)
+		wake_poll(r);
 }
 
 void reactor_blocking(struct reactor *r)
