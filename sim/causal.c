@@ -336,7 +336,8 @@ void sim_causal(const struct sim_single *single, const struct sim_causal_options
 	queue_init(&c.retries);
 	queue_init(&c.resends);
 	c.patience = c.queue.head;
-	while (c.cost.events < limit && c.cost.queued_max < SIM_QUEUE_MAX && step(&c)) {
+	while (c.cost.events < limit && c.cost.queued_max < SIM_QUEUE_MAX &&
+		c.now_ns < SIM_TIME_MAX && step(&c)) {
 		c.cost.events++;
 		note_cost(&c);
 	}
@@ -344,6 +345,8 @@ void sim_causal(const struct sim_single *single, const struct sim_causal_options
 		windows->bound = "number of events";
 	else if (c.cost.queued_max >= SIM_QUEUE_MAX)
 		windows->bound = "number of queued attempts";
+	else if (c.now_ns >= SIM_TIME_MAX)
+		windows->bound = "virtual time";
 	windows->memory_bytes = c.cost.memory_bytes;
 	queue_free(&c.queue);
 	queue_free(&c.retries);

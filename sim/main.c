@@ -29,6 +29,10 @@ int main(int argc, char **argv)
 		usage(stdout);
 		return 0;
 	}
+	if (strcmp(command, "--version") == 0) {
+		puts("cancel-sim " CANCEL_SIM_VERSION);
+		return 0;
+	}
 	if (*command)
 		fprintf(stderr, "cancel-sim: unknown command '%.60s'; see cancel-sim --help\n",
 			command);

@@ -229,7 +229,8 @@ static bool add_clients(const struct builder *b, uint64_t stop_ns)
 	if (service < 0)
 		return fail(b, "service", "there is no service", text(b, "service"));
 	return sim_services_traffic(b->services, &options) >= 0 ||
-	       fail(b, "loop", "these clients cannot send (paced needs a rate_qps over 0)",
+	       fail(b, "loop",
+		       "these clients cannot send (paced needs a rate_qps of 0.001 or more)",
 		       text(b, "loop"));
 }
 

@@ -120,7 +120,7 @@ int sim_services_traffic(struct sim_services *s, const struct sim_traffic_option
 	uint32_t levels = options->business_levels ? options->business_levels : 1;
 	bool closed = options->loop == SIM_LOOP_PACED || options->loop == SIM_LOOP_CLOSED;
 	if (s->traffic_count >= SIM_TRAFFICS_MAX || (closed && options->users == 0) ||
-		(options->loop == SIM_LOOP_PACED && options->rate_qps <= 0.0) ||
+		(options->loop == SIM_LOOP_PACED && options->rate_qps < 1e-3) ||
 		options->rate_qps < 0.0 || options->budget >= SIM_BUDGET_KINDS)
 		return -1;
 	struct budget *budget = budget_new(options);

@@ -8,6 +8,8 @@
 #include "sim/memory.h"
 #include "sim/service_parts.h"
 
+#define WORK_MOST_NS 1e18 /* past the end of any run */
+
 static void answer(struct sim_services *s, uint32_t index, enum outcome outcome);
 
 /* ---- Calls as memory ---- */
@@ -232,8 +234,9 @@ static void start_call(struct sim_services *s, struct service *service, uint32_t
 	call->on_worker = true;
 	server->busy++;
 	service_busy(s, service, 1);
-	uint64_t work_ns = (uint64_t)((double)sim_dist_draw(&service->options.work, &service->rng) *
-				      server->slow);
+	double drawn_ns =
+		(double)sim_dist_draw(&service->options.work, &service->rng) * server->slow;
+	uint64_t work_ns = drawn_ns < WORK_MOST_NS ? (uint64_t)drawn_ns : (uint64_t)WORK_MOST_NS;
 	probe->work_ns += work_ns;
 	sim_events_add(&s->events, now_of(s) + work_ns, SIM_RANK_COMPLETION, EVENT_WORKED, index,
 		call->generation);

@@ -60,7 +60,7 @@ static uint64_t gap_ns(struct sim_services *s, struct traffic *traffic)
 	if (rate < 1e-6)
 		return IDLE_LOOK_NS;
 	if (traffic->options.loop == SIM_LOOP_FIXED)
-		return (uint64_t)(1e9 / rate);
+		return rate < 1e9 ? (uint64_t)(1e9 / rate) : 1;
 	int64_t gap = sim_round(-1e9 / rate * sim_ln(1.0 - sim_rng_unit(&traffic->rng)));
 	return gap < 1 ? 1 : (uint64_t)gap;
 }
@@ -172,6 +172,14 @@ static void send_one(struct sim_services *s, uint32_t index, uint32_t slot)
 	fail_request(s, task);
 }
 
+/* At most what may be alive at once: more would end the run anyway. */
+static uint32_t burst_now(const struct sim_services *s, const struct traffic *traffic)
+{
+	double burst = (double)traffic->options.burst * traffic->load;
+	double most = (double)s->options.live_limit;
+	return (uint32_t)(burst < most ? burst : most);
+}
+
 void traffic_next(struct sim_services *s, uint32_t index, uint32_t slot)
 {
 	struct traffic *traffic = s->traffics[index];
@@ -181,10 +189,10 @@ void traffic_next(struct sim_services *s, uint32_t index, uint32_t slot)
 		return;
 	}
 	if (traffic->options.burst_every_ns)
-		count = (uint32_t)((double)traffic->options.burst * traffic->load);
+		count = burst_now(s, traffic);
 	else if (rate_now(s, traffic) < 1e-6)
 		count = 0;
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count && !s->full; i++)
 		send_one(s, index, NOBODY);
 	plan(s, index, now_of(s) + gap_ns(s, traffic), NOBODY);
 }

@@ -89,7 +89,8 @@ struct sim_causal_options {
 	uint64_t events_limit; /* arrivals and completions; 0: SIM_EVENTS_DEFAULT */
 };
 
-#define SIM_QUEUE_MAX 67108864ull /* bound on attempts queued at once (1 GiB) */
+#define SIM_TIME_MAX  (1ull << 62) /* nanoseconds, 146 years: no run goes past it */
+#define SIM_QUEUE_MAX 67108864ull  /* bound on attempts queued at once (1 GiB) */
 
 struct sim_causal_cost {
 	uint64_t queued_max;   /* most attempts in the queue at once … */

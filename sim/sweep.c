@@ -77,7 +77,7 @@ void sim_sweep(const struct sim_single *single, sim_budget_fn budget, void *stat
 			attempt = retry & ((1u << ATTEMPT_BITS) - 1);
 			pending.head++;
 		}
-		if (at_ns >= s.duration_ns)
+		if (at_ns >= s.duration_ns || free_ns >= SIM_TIME_MAX)
 			break;
 		cursor_move(&in, at_ns);
 		in.row->offered++;
@@ -94,7 +94,10 @@ void sim_sweep(const struct sim_single *single, sim_budget_fn budget, void *stat
 			push(&pending, (at_ns + s.timeout_ns) << ATTEMPT_BITS | (attempt + 1));
 	}
 	windows->attempts = attempts;
-	windows->bound = attempts < attempts_limit ? NULL : "number of events";
+	if (attempts >= attempts_limit)
+		windows->bound = "number of events";
+	else if (free_ns >= SIM_TIME_MAX)
+		windows->bound = "virtual time";
 	windows->memory_bytes = pending.capacity * sizeof(*pending.ring);
 	free(pending.ring);
 }

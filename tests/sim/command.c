@@ -47,6 +47,15 @@ static void every_listed_lane_has_help_with_its_keys(void **state)
 	tool_free(&list);
 }
 
+static void it_tells_its_version(void **state)
+{
+	(void)state;
+	struct tool_result result = tool_run("--version");
+	assert_int_equal(result.status, 0);
+	assert_int_equal(strncmp(result.out, "cancel-sim 0.", 13), 0);
+	tool_free(&result);
+}
+
 static void a_lane_goes_by_number_or_name(void **state)
 {
 	(void)state;
@@ -197,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_list_describes_every_lane),
 		cmocka_unit_test(every_listed_lane_has_help_with_its_keys),
+		cmocka_unit_test(it_tells_its_version),
 		cmocka_unit_test(a_lane_goes_by_number_or_name),
 		cmocka_unit_test(an_option_and_a_set_are_the_same),
 		cmocka_unit_test(the_table_shows_the_known_rows_of_lane_1),

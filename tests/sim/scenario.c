@@ -240,6 +240,25 @@ static void nothing_in_a_scenario_runs_for_ever(void **state)
 	json_decref(root);
 }
 
+static void extremes_end_at_a_bound_and_not_in_a_crash(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"[service a]\nwork = exponential\nwork_us = 3600000000\n[clients b]\n"
+		"[change c]\nkind = slow\nfrom_s = 0\nvalue = 1000000\n[run]\nduration_s = 5\n",
+		"[service a]\n[clients b]\nburst = 1000000\nburst_every_s = 0.001\n"
+		"[change c]\nkind = load\nfrom_s = 0\nvalue = 1000000\n"
+		"[run]\nduration_s = 5\ncalls_alive = 1000\n",
+		"[service a]\n[clients b]\nloop = fixed\nrate_qps = 1000000\n"
+		"[change c]\nkind = load\nfrom_s = 0\nvalue = 1000000\n"
+		"[run]\nduration_s = 5\ncalls_alive = 1000\n",
+		"[service a]\n[clients b]\nloop = paced\nusers = 1000\nrate_qps = 0.001\n",
+		"[service a]\n[clients b]\nrate_qps = 0\n[run]\nduration_s = 20\n",
+	};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		json_decref(run_text(texts[i], "--max-events 200000"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +275,7 @@ int main(void)
 		cmocka_unit_test(a_line_too_long_is_refused_not_cut),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_refused),
 		cmocka_unit_test(nothing_in_a_scenario_runs_for_ever),
+		cmocka_unit_test(extremes_end_at_a_bound_and_not_in_a_crash),
 	};
 	return cmocka_run_group_tests(tests, make_path, remove_path);
 }
