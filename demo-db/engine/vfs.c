@@ -63,6 +63,12 @@ static int read_database(sqlite3_file *file, void *out, int count, sqlite3_int64
 	return SQLITE_IOERR_SHORT_READ;
 }
 
+/* Quotas and file size limits are full disks too. */
+static bool no_space_left(int error)
+{
+	return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
 static int write_database(sqlite3_file *file, const void *data, int count, sqlite3_int64 offset)
 {
 	if (count != PAGE || offset % PAGE != 0 || offset / PAGE >= UINT32_MAX) {
@@ -73,7 +79,7 @@ static int write_database(sqlite3_file *file, const void *data, int count, sqlit
 	int rc = pool_write(&handle_of(file)->reader, (uint32_t)(offset / PAGE), data);
 	if (rc == 0)
 		return SQLITE_OK;
-	return rc == -ENOSPC || rc == -EDQUOT ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+	return no_space_left(-rc) ? SQLITE_FULL : SQLITE_IOERR_WRITE;
 }
 
 /* A checkpoint that ends "truncates" to the size the file already has: then nothing is beyond. */
@@ -176,7 +182,8 @@ static int lower_close(sqlite3_file *file)
 
 static int lower_write(sqlite3_file *file, const void *data, int count, sqlite3_int64 offset)
 {
-	return lower_of(file)->pMethods->xWrite(lower_of(file), data, count, offset);
+	int rc = lower_of(file)->pMethods->xWrite(lower_of(file), data, count, offset);
+	return rc == SQLITE_IOERR_WRITE && no_space_left(errno) ? SQLITE_FULL : rc;
 }
 
 static int lower_truncate(sqlite3_file *file, sqlite3_int64 bytes)

@@ -254,7 +254,8 @@ static void figure_name(const struct item *item, char name[NAME_MAX_BYTES])
 	strcpy(name, "?column?");
 	if (item->other || (item->compares && !token_is(&item->first, "exists")))
 		return;
-	if (item->cast_at && item->plain_to_cast && item->tail[1].kind == TOKEN_CAST)
+	if (item->cast_at && item->plain_to_cast && item->tokens > 2 &&
+		item->tail[1].kind == TOKEN_CAST)
 		lower(name, &item->tail[2]);
 	else if (item->cast_at)
 		snprintf(name, NAME_MAX_BYTES, "%s",

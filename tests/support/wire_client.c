@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -25,13 +26,19 @@
 /* ---- The server ----------------------------------------------------------------------------- */
 
 /* Starts `arguments`; its standard error (and output, if `both`) goes to the returned pipe. */
-static pid_t spawn(const char *const *arguments, int input, int *output, bool both)
+static pid_t spawn(
+	const char *const *arguments, int input, int *output, bool both, uint64_t file_limit_bytes)
 {
 	int ends[2];
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
+		const struct rlimit limit = { file_limit_bytes, file_limit_bytes };
+		if (file_limit_bytes) {
+			signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
+			setrlimit(RLIMIT_FSIZE, &limit);
+		}
 		dup2(input, STDIN_FILENO);
 		dup2(ends[1], STDERR_FILENO);
 		if (both)
@@ -75,7 +82,7 @@ void wire_server_restart(struct wire_server *server, const char *const *options)
 	snprintf(port, sizeof port, "%u", server->port);
 	for (; options && *options; options++)
 		arguments[count++] = *options;
-	server->pid = spawn(arguments, nothing, &server->errors, false);
+	server->pid = spawn(arguments, nothing, &server->errors, false, server->file_limit_bytes);
 	close(nothing);
 	if (!await_word(server, "ready"))
 		fail_msg("the server did not start: %s", server->said);
@@ -136,7 +143,7 @@ int wire_run(const char *const *arguments, const char *input, char *said, size_t
 	size_t used = 0;
 	ssize_t n = 1;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	pid_t pid = spawn(arguments, ends[0], &output, true);
+	pid_t pid = spawn(arguments, ends[0], &output, true, 0);
 	close(ends[0]);
 	assert_int_equal(write(ends[1], input, strlen(input)), (ssize_t)strlen(input));
 	close(ends[1]);

@@ -23,6 +23,7 @@ struct wire_server {
 	pid_t pid;
 	int errors; /* its standard error */
 	char dir[64];
+	uint64_t file_limit_bytes; /* no file of the server grows beyond; 0: no limit */
 	uint16_t port;
 	char said[2048]; /* the last it said on standard error */
 };

@@ -103,6 +103,7 @@ static void unfinished_text_is_left_as_it_is(void **state)
 	assert_named("select 'a", "select 'a");
 	assert_named("", "");
 	assert_named("select", "select");
+	assert_named("select ::int", "select ::int AS \"int4\""); /* found by fuzzing */
 }
 
 int main(void)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any text through everything that reads a client's SQL: cut, literals taken out, columns named,
+ * translated, judged. Nothing may crash, run past the text, or answer half.
+ */
+#include "demo-db/server/lexer.h"
+#include "demo-db/server/literals.h"
+#include "demo-db/server/prepared.h"
+#include "demo-db/server/wording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static size_t sink;
+
+static void check(const struct statement *s)
+{
+	const struct dialect *d = &s->dialect;
+	bool for_engine = d->kind == DIALECT_SQL || d->kind == DIALECT_BEGIN;
+	if (for_engine && !d->sql)
+		abort();
+	if (d->kind == DIALECT_REFUSED && (!d->sqlstate[0] || !d->message[0]))
+		abort();
+	if (d->sql)
+		sink += (size_t)wording_position(
+			s->source, s->source_bytes, d->sql, (int)(strlen(d->sql) / 2));
+	sink += s->columns.count + s->kind.business;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	static const struct dialect_context context = {
+		.user = "u", .database = "d", .version = "v", .process = 1
+	};
+	static struct literals literals;
+	char *text = malloc(bytes + 1); /* its end is where the sanitizer looks */
+	if (!text)
+		return 0;
+	memcpy(text, data, bytes);
+	text[bytes] = '\0';
+	size_t left = strlen(text);
+	const char *at = text;
+	while (left) {
+		size_t used = lexer_statement_bytes(at, left);
+		if (used == 0 || used > left)
+			abort();
+		if (literals_take(at, left, &literals)) {
+			if (literals.used == 0 || literals.used > left)
+				abort();
+			sink += strlen(literals.text);
+		}
+		struct statement *s = statement_new(at, used, &context);
+		if (s)
+			check(s);
+		statement_free(s);
+		at += used;
+		left -= used;
+	}
+	free(text);
+	return 0;
+}
