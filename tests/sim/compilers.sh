@@ -14,7 +14,8 @@ command -v "$other" >/dev/null || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-flags="-std=c17 -O1 -w -ffp-contract=off -D_GNU_SOURCE -DCANCEL_SIM_VERSION=\"test\""
+flags="-std=c17 -O1 -w -ffp-contract=off -D_GNU_SOURCE -include $work/version.h"
+echo '#define CANCEL_SIM_VERSION "test"' >"$work/version.h"
 flags="$flags -I$source_dir -I$source_dir/include $(pkg-config --cflags jansson inih)"
 ls "$source_dir"/sim/*.c "$source_dir"/libcancel/core/*.c "$source_dir"/libcancel/admission/*.c |
 	nl -w1 -s' ' | sed "s#\([0-9]*\) \(.*\)#$other $flags -c \2 -o $work/\1.o#" |
