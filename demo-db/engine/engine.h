@@ -85,6 +85,7 @@ const char *db_error_sqlstate(int error); /* five characters; "00000" for 0 */
 #define DB_STATEMENTS_MAX 256 /* registered with db_prepare */
 #define DB_TABLES_MAX	  512 /* names that can carry a table lock */
 #define DB_PRIORITIES	  4   /* levels of the worker queue, 0 served first */
+#define DB_TENANTS	  64  /* who share the workers of one priority evenly */
 #define DB_RESERVED_SLOTS 2   /* worker slots beyond `workers`, for the resume queue */
 #define DB_PAGE_BYTES	  4096
 
@@ -270,6 +271,7 @@ struct db_request {
 	int (*function)(void *arg);
 	uint8_t class_index;	    /* of cancel_config.classes */
 	uint8_t priority;	    /* [0] < DB_PRIORITIES */
+	uint8_t tenant;		    /* [0] < DB_TENANTS */
 	db_row_callback on_columns; /* once before the first row, also when there is none */
 	db_row_callback on_row;	    /* non-zero stops the statement; NULL: rows are counted only.
 				     * Once a row was handed out the statement is not rerunnable */

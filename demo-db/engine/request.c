@@ -23,7 +23,7 @@ static int check(struct db_session *session, const struct db_request *request,
 {
 	if (!session || !request || request->struct_size != sizeof(*request))
 		return DB_EINVAL;
-	if (request->priority >= DB_PRIORITIES ||
+	if (request->priority >= DB_PRIORITIES || request->tenant >= DB_TENANTS ||
 		(request->parameter_count && !request->parameters))
 		return DB_EINVAL;
 	*text = NULL;
@@ -399,6 +399,7 @@ static int prepare_request(
 	session->synchronous = synchronous;
 	session->done = false;
 	session->job.priority = request->priority;
+	session->job.tenant = request->tenant;
 	session_task_begin(session);
 	return 0;
 }

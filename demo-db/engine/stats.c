@@ -67,8 +67,8 @@ static void read_workers(struct workers *workers, struct db_stats *stats)
 	pthread_mutex_lock(&workers->mutex);
 	stats->workers = workers->slots;
 	stats->slots_used = workers->used;
-	stats->queued = workers->queued;
-	stats->resume_queued = workers->waiting - workers->queued;
+	stats->queued = workers->normal.waiting;
+	stats->resume_queued = workers->waiting - workers->normal.waiting;
 	pthread_mutex_unlock(&workers->mutex);
 }
 

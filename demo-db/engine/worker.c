@@ -12,6 +12,7 @@
  */
 #include "demo-db/engine/worker.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,9 +42,42 @@ static void list_remove(struct job_list *list, struct job *job)
 	job->previous = job->next = NULL;
 }
 
-static struct job_list *queue_of(struct workers *workers, const struct job *job)
+/* ---- Queues --------------------------------------------------------------------------------- */
+
+static int queue_push(struct workers *workers, struct job *job)
 {
-	return &workers->queues[job->class + (job->class == JOB_NORMAL ? job->priority : 0)];
+	if (job->class == JOB_NORMAL) {
+		job->work.priority = job->priority;
+		job->work.tenant = job->tenant;
+		if (!cancel_work_queue_push(&workers->normal, job->since_ns, &job->work))
+			return DB_EQUEUE;
+	}
+	list_append(&workers->queues[job->class], job);
+	workers->waiting++;
+	return 0;
+}
+
+static void queue_remove(struct workers *workers, struct job *job)
+{
+	if (job->class == JOB_NORMAL)
+		cancel_work_queue_remove(&workers->normal, &job->work);
+	list_remove(&workers->queues[job->class], job);
+	workers->waiting--;
+}
+
+/* The next of its class, taken out; NULL: nobody waits. */
+static struct job *queue_pop(struct workers *workers, enum job_class class)
+{
+	struct job *job = workers->queues[class].first;
+	if (!job)
+		return NULL;
+	if (class == JOB_NORMAL) {
+		struct cancel_work *work = cancel_work_queue_pop(&workers->normal, 0);
+		job = (struct job *)(void *)((char *)work - offsetof(struct job, work));
+	}
+	list_remove(&workers->queues[class], job);
+	workers->waiting--;
+	return job;
 }
 
 static uint32_t limit_of(const struct workers *workers, enum job_class class)
@@ -55,9 +89,21 @@ static uint32_t limit_of(const struct workers *workers, enum job_class class)
 
 /* ---- Granting ------------------------------------------------------------------------------- */
 
-static void start_running(struct workers *workers, struct job *job)
+static void take_slot(struct workers *workers, const struct job *job)
 {
 	workers->used++;
+	cancel_work_queue_charge(&workers->normal, job->tenant, 1);
+}
+
+static void give_slot(struct workers *workers, uint8_t tenant)
+{
+	workers->used--;
+	cancel_work_queue_refund(&workers->normal, tenant, 1);
+}
+
+static void start_running(struct workers *workers, struct job *job)
+{
+	take_slot(workers, job);
 	job->state = JOB_RUNNING;
 	list_append(&workers->running, job);
 }
@@ -65,16 +111,12 @@ static void start_running(struct workers *workers, struct job *job)
 /* `here`: a worker thread is about to look for work, so no other needs to be woken for it. */
 static void grant(struct workers *workers, struct job *job, bool here)
 {
-	list_remove(queue_of(workers, job), job);
-	workers->waiting--;
-	if (job->class == JOB_NORMAL)
-		workers->queued--;
 	if (job->caller_runs) {
 		start_running(workers, job);
 		pthread_cond_signal(&job->granted);
 		return;
 	}
-	workers->used++;
+	take_slot(workers, job);
 	job->state = JOB_READY;
 	list_append(&workers->ready, job);
 	if (!here)
@@ -83,23 +125,26 @@ static void grant(struct workers *workers, struct job *job, bool here)
 
 static void grant_slots(struct workers *workers, bool here)
 {
-	for (uint32_t i = 0; i < JOB_QUEUES && workers->waiting; i++) {
-		enum job_class class = i < JOB_NORMAL ? (enum job_class)i : JOB_NORMAL;
-		while (workers->queues[i].first && workers->used < limit_of(workers, class)) {
-			bool runs_here = here && !workers->queues[i].first->caller_runs;
-			grant(workers, workers->queues[i].first, runs_here);
+	for (int i = 0; i < JOB_CLASSES && workers->waiting; i++) {
+		enum job_class class = (enum job_class)i;
+		while (workers->used < limit_of(workers, class)) {
+			struct job *job = queue_pop(workers, class);
+			if (!job)
+				break;
+			bool runs_here = here && !job->caller_runs;
+			grant(workers, job, runs_here);
 			here = here && !runs_here;
 		}
 	}
 }
 
-/* Would the job overtake somebody of its own class or a better one? */
+/* Would the job overtake somebody of its own class or a better one? (Normal jobs wait only while
+ * there is no slot for any of them.) */
 static bool must_wait(const struct workers *workers, const struct job *job)
 {
 	if (workers->used >= limit_of(workers, job->class))
 		return true;
-	uint32_t last = job->class + (job->class == JOB_NORMAL ? job->priority : 0u);
-	for (uint32_t i = 0; i <= last && workers->waiting; i++)
+	for (int i = 0; i <= (int)job->class && workers->waiting; i++)
 		if (workers->queues[i].first)
 			return true;
 	return false;
@@ -109,14 +154,11 @@ static int enqueue(struct workers *workers, struct job *job)
 {
 	if (workers->stopping)
 		return DB_ESHUTDOWN;
-	if (job->class == JOB_NORMAL && workers->queued >= workers->queue_limit)
-		return DB_EQUEUE;
-	job->state = JOB_WAITING;
 	job->since_ns = cancel_now_ns();
-	list_append(queue_of(workers, job), job);
-	workers->waiting++;
-	if (job->class == JOB_NORMAL)
-		workers->queued++;
+	int rc = queue_push(workers, job);
+	if (rc)
+		return rc;
+	job->state = JOB_WAITING;
 	grant_slots(workers, false);
 	return 0;
 }
@@ -163,7 +205,7 @@ void workers_leave(struct workers *workers, struct job *job)
 	pthread_mutex_lock(&workers->mutex);
 	list_remove(&workers->running, job);
 	job->state = JOB_IDLE;
-	workers->used--;
+	give_slot(workers, job->tenant);
 	grant_slots(workers, false);
 	pthread_mutex_unlock(&workers->mutex);
 }
@@ -181,11 +223,9 @@ bool workers_promote(struct workers *workers, struct job *job)
 	pthread_mutex_lock(&workers->mutex);
 	bool waits = job->state == JOB_WAITING;
 	if (waits && job->class != JOB_FINISH) {
-		list_remove(queue_of(workers, job), job);
-		if (job->class == JOB_NORMAL)
-			workers->queued--;
+		queue_remove(workers, job);
 		job->class = JOB_FINISH;
-		list_append(queue_of(workers, job), job);
+		(void)queue_push(workers, job); /* this class has no limit */
 		grant_slots(workers, false);
 	}
 	pthread_mutex_unlock(&workers->mutex);
@@ -208,11 +248,12 @@ static void *worker_thread(void *arg)
 		list_remove(&workers->ready, job);
 		job->state = JOB_RUNNING;
 		list_append(&workers->running, job);
+		uint8_t tenant = job->tenant;
 		pthread_mutex_unlock(&workers->mutex);
 		bool keeps_slot = job->run(job);
 		pthread_mutex_lock(&workers->mutex);
 		if (keeps_slot) {
-			workers->used--;
+			give_slot(workers, tenant);
 			grant_slots(workers, true);
 		}
 	}
@@ -241,7 +282,12 @@ int workers_start(struct workers *workers, uint32_t slots, uint32_t queue_limit)
 {
 	memset(workers, 0, sizeof(*workers));
 	workers->slots = slots;
-	workers->queue_limit = queue_limit;
+	const struct cancel_work_queue_options normal = { .struct_size = sizeof(normal),
+		.order = CANCEL_WORK_PRIORITY_FIRST,
+		.tenants = DB_TENANTS,
+		.limit = queue_limit };
+	if (cancel_work_queue_init(&workers->normal, &normal))
+		return DB_EINVAL;
 	workers->threads = calloc(slots + DB_RESERVED_SLOTS, sizeof(pthread_t));
 	if (!workers->threads)
 		return DB_ENOMEM;

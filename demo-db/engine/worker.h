@@ -8,7 +8,8 @@
  *
  *	JOB_FINISH   COMMIT, ROLLBACK, cancels, system views: never wait for a lock   slots + 2
  *	JOB_RESUME   other statements of sessions that hold locks                      slots + 1
- *	JOB_NORMAL   everything else, by priority, then first come first served        slots
+ *	JOB_NORMAL   everything else, by priority; within one the tenant with the
+ *	             fewest slots, then first come first served                        slots
  *
  * A job runs on a worker thread, or on the thread that brought it (no hand-over) once the slot is
  * its own.
@@ -18,16 +19,17 @@
 
 #include "demo-db/engine/lock.h"
 
+#include <cancel/admission/work_queue.h>
+
 enum job_class { JOB_FINISH, JOB_RESUME, JOB_NORMAL, JOB_CLASSES };
 enum job_state { JOB_IDLE, JOB_WAITING, JOB_READY, JOB_RUNNING };
 
-#define JOB_QUEUES (JOB_NORMAL + DB_PRIORITIES) /* finish, resume, then a queue a priority */
-
 struct job {
+	struct cancel_work work;     /* its place among the normal jobs */
 	struct job *previous, *next; /* of its queue, the ready list or the running list */
 	enum job_state state;	     /* this and all below under the workers' mutex */
 	enum job_class class;
-	uint8_t priority;
+	uint8_t priority, tenant;
 	bool caller_runs; /* its owner sleeps in workers_await */
 	bool counted;	  /* in queued */
 	uint64_t since_ns;
@@ -48,10 +50,9 @@ struct workers {
 	pthread_cond_t work; /* a job is ready, or stop */
 	uint32_t slots;	     /* for everybody */
 	uint32_t used;
-	uint32_t queued; /* waiting normal jobs */
-	uint32_t queue_limit;
-	uint32_t waiting; /* jobs in all queues */
-	struct job_list queues[JOB_QUEUES];
+	uint32_t waiting;		     /* jobs in all queues */
+	struct cancel_work_queue normal;     /* the order of the normal class */
+	struct job_list queues[JOB_CLASSES]; /* who waits, in order of arrival */
 	struct job_list ready, running;
 	bool stopping;
 	struct cancel_resource resource;

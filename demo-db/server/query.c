@@ -159,6 +159,7 @@ static bool start_hidden(struct client *client, const char *sql, enum query_step
 	q->request = (struct db_request){ .sql = sql,
 		.class_index = (uint8_t)q->business,
 		.priority = (uint8_t)q->business,
+		.tenant = (uint8_t)(client->user_level % DB_TENANTS),
 		.flags = strcmp(sql, "") == 0 ? DB_FAIL_BLOCK : 0 };
 	return start(client, next);
 }
@@ -191,6 +192,7 @@ static bool start_statement(struct client *client)
 		.signature = s->signature,
 		.class_index = (uint8_t)q->business,
 		.priority = (uint8_t)q->business,
+		.tenant = (uint8_t)(client->user_level % DB_TENANTS),
 		.on_columns = rows_on_columns,
 		.on_row = rows_on_row };
 	q->ran_any = true;
@@ -304,7 +306,8 @@ static bool start_begin(struct client *client)
 	q->request = (struct db_request){ .sql = session_begin(client, &q->statement->dialect),
 		.arrival_ns = arrival_of(q),
 		.class_index = (uint8_t)q->business,
-		.priority = (uint8_t)q->business };
+		.priority = (uint8_t)q->business,
+		.tenant = (uint8_t)(client->user_level % DB_TENANTS) };
 	rows_begin(client, q->portal && q->portal->describe_next);
 	q->ran_any = true;
 	return start(client, STEP_RAN);

@@ -106,6 +106,30 @@ static void waiting_statements_run_by_priority_then_by_arrival(void **state)
 	assert_true(p[3].result.queue_ns > 0);
 }
 
+static void a_tenant_with_fewer_slots_goes_before_the_others_queue(void **state)
+{
+	(void)state;
+	static const struct {
+		int client, digit;
+		uint8_t tenant;
+	} order[] = { { 3, 2, 0 }, { 4, 3, 0 }, { 5, 4, 0 }, { 6, 1, 5 } };
+	char sql[4][64];
+	occupy_workers(); /* both by tenant 0 */
+	for (size_t i = 0; i < 4; i++) {
+		snprintf(sql[i], sizeof(sql[i]), "UPDATE t SET n = n * 10 + %d", order[i].digit);
+		begin_request(&p[order[i].client], s[order[i].client],
+			(struct db_request){ .sql = sql[i], .tenant = order[i].tenant });
+	}
+	await_queued(&fixture, 4);
+	db_cancel_session(s[0]); /* one slot serves them one by one */
+	assert_int_equal(await(&p[0]), DB_ECANCELLED);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(await(&p[order[i].client]), DB_OK);
+	db_cancel_session(s[1]);
+	assert_int_equal(await(&p[1]), DB_ECANCELLED);
+	assert_int_equal(ask(s[7], "SELECT n FROM t"), 1234);
+}
+
 static void an_idle_transaction_costs_no_worker(void **state)
 {
 	(void)state;
@@ -313,6 +337,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_full_queue_refuses_and_forgets, set_up_short_queue, tear_down),
 		TEST(waiting_statements_run_by_priority_then_by_arrival),
+		TEST(a_tenant_with_fewer_slots_goes_before_the_others_queue),
 		TEST(an_idle_transaction_costs_no_worker),
 		TEST(commit_passes_the_queue_when_all_workers_wait_for_it),
 		TEST(a_holder_of_locks_runs_its_next_statement_on_a_reserved_slot),
