@@ -282,11 +282,22 @@ static int keep_trace(
 	return 0;
 }
 
-/* Without `none` nobody knows how long the culprit would run: until the end, then. */
+/* Without a culprit a policy's run is like the reference, which then only has to fix the SLO. */
+static uint64_t reference_s(const struct suite *suite)
+{
+	if (!suite->bench_case->has_culprit && suite->seconds > NO_CULPRIT_REFERENCE_S)
+		return NO_CULPRIT_REFERENCE_S;
+	return suite->seconds;
+}
+
+/* Without `none` nobody knows how long the culprit would run: until the end, then. Without a
+ * culprit the ratios cover the time for which there is a reference. */
 static void default_spans(
 	const struct suite *suite, const struct schedule *schedule, struct spans *spans)
 {
 	*spans = (struct spans){ 0 };
+	if (!suite->bench_case->has_culprit)
+		spans->list[spans->count++] = (struct span){ 0, reference_s(suite) * NS_PER_S };
 	for (uint32_t i = 0; i < suite->plan.actor_count; i++) {
 		const struct actor *actor = &suite->plan.actors[i];
 		if (actor->label != LABEL_CULPRIT || actor->start_ns >= schedule->length_ns)
@@ -324,18 +335,14 @@ static int run_all(struct suite *suite, uint32_t rep, const struct schedules *sc
 	return 0;
 }
 
-/* Without a culprit a policy's run is like the reference, which then only has to fix the SLO. */
 static int make_schedules(struct suite *suite, uint32_t rep, struct schedules *schedules)
 {
-	uint32_t reference_s = suite->seconds;
-	if (!suite->bench_case->has_culprit && reference_s > NO_CULPRIT_REFERENCE_S)
-		reference_s = NO_CULPRIT_REFERENCE_S;
 	*schedules = (struct schedules){ 0 };
 	if (make_schedule(suite, rep, (uint64_t)suite->seconds * NS_PER_S, &suite->plan,
 		    &schedules->run) != 0)
 		return -1;
 	return make_schedule(
-		suite, rep, (uint64_t)reference_s * NS_PER_S, &suite->plan, &schedules->reference);
+		suite, rep, reference_s(suite) * NS_PER_S, &suite->plan, &schedules->reference);
 }
 
 static int repeat_once(struct suite *suite, uint32_t rep)

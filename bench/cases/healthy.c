@@ -8,7 +8,7 @@
 
 #include "bench/random.h"
 
-#define STEP_NS	      4000000000u
+#define STEP_NS	      ((uint64_t)4000000000u)
 #define BURST_NS      200000000u
 #define UPDATES_OF    20 /* one question in so many is an update */
 #define REPORT_AT_NS  500000000u
