@@ -180,14 +180,24 @@ static int hand_out_row(struct db_session *session, const struct db_row *row)
 	return 0;
 }
 
-static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
+/* After the first step, however it ended, because that may compile the statement again; unless it
+ * must be compiled once more. */
+static void tell_columns(struct db_session *session, const struct db_row *row)
 {
 	const struct db_request *request = &session->request;
+	if (session->run.columns_told || session->connection->authorizer.missed)
+		return;
+	session->run.columns_told = true;
+	if (request->on_columns && sqlite3_column_count(row->stmt) > 0)
+		request->on_columns(request->arg, row);
+}
+
+static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
+{
 	const struct db_row row = { .stmt = stmt };
-	if (request->on_columns && !session->run.reruns && sqlite3_column_count(stmt) > 0)
-		request->on_columns(request->arg, &row);
 	for (;;) {
 		int rc = sqlite3_step(stmt);
+		tell_columns(session, &row);
 		if (rc == SQLITE_DONE)
 			return 0;
 		if (rc == SQLITE_INTERRUPT)
@@ -342,7 +352,7 @@ static int undo_attempt(struct db_session *session, struct compiled *compiled, b
 		transaction_rollback(session);
 		return TRY_AGAIN;
 	}
-	if (session->transaction.wrote && !had_written) {
+	if (session->transaction.wrote && !had_written && !session->transaction.snapshot) {
 		int rc = connection_run(
 			session->connection, CONNECTION_ROLLBACK, &session->run.failure);
 		session->transaction.wrote = false;

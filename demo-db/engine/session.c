@@ -258,6 +258,8 @@ static bool cancel_in_phase(struct db_session *session, enum cancelled_by by)
 	case PHASE_RUNNING:
 		return cancel_running(session, by);
 	case PHASE_PARKED:
+		if (by == BY_LIBRARY) /* the action that made it wait, only now */
+			return false;
 		mark(session, by);
 		rerun_release(&session->engine->reruns, session);
 		return true;
@@ -319,10 +321,12 @@ static uint8_t task_flags(const struct db_session *session)
 void session_task_begin(struct db_session *session)
 {
 	const struct db_request *request = &session->request;
-	if (session->task.id) {
+	if (session->task.id)
 		bindCancel(session->task);
+	if (session->task.id && session->transaction.state == TX_NONE && cancelRequested())
+		session_task_discard(session); /* cancelled while it did nothing */
+	if (session->task.id)
 		return;
-	}
 	bool whole = session->task_unit == DB_TASK_SESSION;
 	uint64_t key = whole ? session->key : request->key;
 	const struct cancel_task_options options = { .struct_size = sizeof(options),
@@ -346,9 +350,8 @@ void session_task_discard(struct db_session *session)
 
 void session_task_end(struct db_session *session)
 {
-	bool goes_on =
-		session->transaction.state == TX_BLOCK ||
-		(session->task_unit == DB_TASK_SESSION && session_cancelled(session) != BY_LIBRARY);
+	bool goes_on = session->transaction.state == TX_BLOCK ||
+		       (session->task_unit == DB_TASK_SESSION && !cancelRequested());
 	if (!goes_on)
 		session_task_discard(session);
 	else if (session->task.id)

@@ -38,7 +38,7 @@ enum transaction_state { TX_NONE, TX_BLOCK, TX_FAILED };
 struct transaction { /* the engine's own idea of it, never SQLite's */
 	enum transaction_state state;
 	bool repeatable_read, read_only;
-	bool wrote;    /* BEGIN IMMEDIATE is open on the session's connection; it holds the gate */
+	bool wrote;    /* it holds the gate; BEGIN IMMEDIATE is open, or a snapshot that writes */
 	bool snapshot; /* BEGIN is open, REPEATABLE READ */
 	enum cancelled_by untold; /* it was rolled back while idle and the client does not know */
 	uint64_t start_ns;
@@ -55,7 +55,7 @@ struct run {
 	uint64_t rows;
 	int64_t changes;
 	enum cancelled_by by; /* whose cancel ended it */
-	bool rows_sent, gentle;
+	bool columns_told, rows_sent, gentle;
 	bool brief;   /* a registered look-up or change by key */
 	bool quiet;   /* slot and locks are not told to the library: it is brief, nobody waits */
 	bool at_once; /* it found a free slot: started when it was taken */

@@ -47,6 +47,8 @@ static bool wants_write(const struct db_session *session, const struct compiled 
 int transaction_open(struct db_session *session, const struct compiled *compiled)
 {
 	struct transaction *transaction = &session->transaction;
+	if (transaction->snapshot && wants_write(session, compiled))
+		transaction->wrote = true; /* its COMMIT is one of changes from now on */
 	if (transaction->wrote || transaction->snapshot)
 		return 0;
 	struct failure *failure = &session->run.failure;
@@ -101,16 +103,23 @@ void transaction_fail(struct db_session *session)
 	session->transaction.state = TX_FAILED;
 }
 
+static int cancelled_before(struct db_session *session, struct failure *failure)
+{
+	session_note_request(session);
+	session->run.by = session_cancelled(session);
+	return failure_set(failure, DB_ECANCELLED, NULL);
+}
+
 static int commit_phase(struct db_session *session, struct failure *failure)
 {
 	if (blockCancel() == CANCEL_EREQUESTED)
-		return failure_set(failure, DB_ECANCELLED, NULL);
+		return cancelled_before(session, failure);
 	int rc;
 	if (session_start_commit(session)) {
 		rc = connection_run(session->connection, CONNECTION_COMMIT, failure);
 		session_end_commit(session);
 	} else {
-		rc = failure_set(failure, DB_ECANCELLED, NULL);
+		rc = cancelled_before(session, failure);
 	}
 	allowCancel();
 	return rc;

@@ -3,6 +3,8 @@
 #include "engine_fake.h"
 #include "engine_fixture.h"
 
+#include "demo-db/engine/session.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -271,10 +273,16 @@ static void a_cancel_that_comes_just_before_the_commit_wins(void **state)
 	fake_answer(CANCEL_DROP);
 	fake_on_block(deliver_to_client_1, NULL);
 	must_fail(s[1], "UPDATE t SET n = 5", DB_ECANCELLED);
+	assert_true(last_result.by_library);
 	must(s[1], "BEGIN");
 	must(s[1], "UPDATE t SET n = 6");
 	must_fail(s[1], "COMMIT", DB_ECANCELLED);
+	assert_true(last_result.by_library);
 	assert_int_equal(last_result.transaction, 'I');
+	must(s[1], "BEGIN ISOLATION LEVEL REPEATABLE READ");
+	must(s[1], "SELECT n FROM t");
+	must(s[1], "UPDATE t SET n = 7");
+	must_fail(s[1], "COMMIT", DB_ECANCELLED);
 	fake_on_block(NULL, NULL);
 	assert_int_equal(ask(s[2], "SELECT n FROM t"), 0);
 }
@@ -289,6 +297,20 @@ static void a_commit_is_a_blocked_phase(void **state)
 	assert_int_equal(fake_blocks(), before + 1);
 	assert_int_equal(db_checkpoint(fixture.engine, DB_CHECKPOINT_PASSIVE), DB_OK);
 	assert_int_equal(fake_blocks(), before + 2);
+	struct db_stats stats;
+	db_stats(fixture.engine, &stats);
+	uint64_t commits = stats.commits;
+	must(s[1], "BEGIN ISOLATION LEVEL REPEATABLE READ");
+	must(s[1], "SELECT n FROM t");
+	must(s[1], "COMMIT"); /* of a read: nothing to protect */
+	assert_int_equal(fake_blocks(), before + 2);
+	must(s[1], "BEGIN ISOLATION LEVEL REPEATABLE READ");
+	must(s[1], "SELECT n FROM t");
+	must(s[1], "UPDATE t SET n = 6");
+	must(s[1], "COMMIT");
+	assert_int_equal(fake_blocks(), before + 3);
+	db_stats(fixture.engine, &stats);
+	assert_int_equal(stats.commits, commits + 1);
 }
 
 /* ---- Reruns -----------------------------------------------------------------------------------
@@ -316,6 +338,52 @@ static void a_cancelled_statement_waits_without_a_worker_and_runs_again(void **s
 	assert_int_equal(p[1].result.reruns, 1);
 	assert_true(p[1].result.rerun_wait_ns > 0);
 	assert_int_equal(ask(s[2], "SELECT n FROM t"), 1);
+}
+
+static int headers; /* of the pending statement; awaited before it is read */
+
+static int count_header(void *arg, const struct db_row *row)
+{
+	(void)arg;
+	(void)row;
+	headers++;
+	return 0;
+}
+
+/* Its first attempt ended before it had told anything. */
+static void a_rerun_tells_its_columns_once(void **state)
+{
+	(void)state;
+	headers = 0;
+	hold_table();
+	begin_request(&p[1], s[1],
+		(struct db_request){ .struct_size = sizeof(struct db_request),
+			.sql = "SELECT id FROM t",
+			.on_columns = count_header });
+	await_waiters(&fixture, 1, 0);
+	assert_true(cancel_culprit(1));
+	await_wait(&fixture, s[1], DB_WAIT_TABLE);
+	must(s[0], "COMMIT");
+	assert_int_equal(await(&p[1]), DB_OK);
+	assert_int_equal(p[1].result.reruns, 1);
+	assert_int_equal(headers, 1);
+}
+
+/* The statement saw its request and went aside before the action had the fence. */
+static void an_action_that_comes_late_leaves_the_rerun_alone(void **state)
+{
+	(void)state;
+	hold_table();
+	fake_answer(CANCEL_WAIT);
+	begin(&p[1], s[1], "UPDATE t SET n = n + 1");
+	await_waiters(&fixture, 1, 0);
+	assert_true(cancel_culprit(1));
+	await_wait(&fixture, s[1], DB_WAIT_RERUN);
+	assert_false(session_cancel(s[1], BY_LIBRARY));
+	must(s[0], "COMMIT");
+	fake_answer(CANCEL_RERUN);
+	assert_int_equal(await(&p[1]), DB_OK);
+	assert_int_equal(p[1].result.reruns, 1);
 }
 
 static void a_rerun_runs_gently(void **state)
@@ -541,6 +609,30 @@ static void a_session_can_be_one_task(void **state)
 	assert_int_equal(fake_live_tasks(), 0);
 }
 
+#define SOME_WORK                                                                                  \
+	"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) "         \
+	"SELECT count(*) FROM n"
+
+/* Neither one that came while it was thinking, nor one that ended the statement before. */
+static void a_cancel_of_a_session_reaches_no_later_statement(void **state)
+{
+	(void)state;
+	const struct db_session_options options = {
+		.struct_size = sizeof(options), .task_unit = DB_TASK_SESSION, .key = 4711
+	};
+	struct db_session *session;
+	assert_int_equal(db_session_open(fixture.engine, &options, &session), DB_OK);
+	must(session, "SELECT 1");
+	assert_true(fake_deliver(4711, CANCEL_REASON_CULPRIT));
+	must(session, SOME_WORK);
+	begin(&p[1], session, ENDLESS);
+	await_wait(&fixture, session, DB_WAIT_NONE);
+	assert_true(fake_deliver(4711, CANCEL_REASON_MANUAL));
+	assert_int_equal(await(&p[1]), DB_ECANCELLED);
+	must(session, SOME_WORK);
+	db_session_close(session);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -562,6 +654,8 @@ int main(void)
 		TEST(a_cancel_that_comes_just_before_the_commit_wins),
 		TEST(a_commit_is_a_blocked_phase),
 		TEST(a_cancelled_statement_waits_without_a_worker_and_runs_again),
+		TEST(a_rerun_tells_its_columns_once),
+		TEST(an_action_that_comes_late_leaves_the_rerun_alone),
 		TEST(a_rerun_runs_gently),
 		TEST(db_execute_returns_after_the_rerun),
 		TEST(a_dropped_statement_ends_with_57014),
@@ -574,6 +668,7 @@ int main(void)
 		TEST(a_statement_that_is_brief_no_more_shows_what_it_holds),
 		TEST(one_task_lives_as_long_as_its_transaction),
 		TEST(a_session_can_be_one_task),
+		TEST(a_cancel_of_a_session_reaches_no_later_statement),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
