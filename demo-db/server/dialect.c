@@ -267,6 +267,34 @@ static const struct {
 	{ "deallocate", "DEALLOCATE as SQL is not supported", "" },
 };
 
+/* EXPLAIN shows SQLite's plan; nothing is run. */
+static int translate_explain(struct cursor *c, struct dialect *d, const char *sql, size_t bytes,
+	const struct dialect_context *context)
+{
+	static const char *const running[] = { "analyze", "(" };
+	bool plan = accept(c, "query") && accept(c, "plan");
+	accept(c, "verbose");
+	if (!plan && (token_is(&c->token, running[0]) || token_is_symbol(&c->token, running[1]))) {
+		refuse(d, "0A000", "EXPLAIN with options is not supported",
+			"EXPLAIN alone shows SQLite's query plan.");
+		return 0;
+	}
+	struct rewrite rewrite = { .context = context };
+	const char *at = c->token.text;
+	int status = rewrite_sql(&rewrite, at, (size_t)(sql + bytes - at));
+	if (status == 0 && rewrite.error[0])
+		refuse(d, rewrite.sqlstate, rewrite.error, "");
+	else if (status == 0)
+		status = asprintf(&d->sql, "EXPLAIN QUERY PLAN %s",
+				 rewrite.sql ? rewrite.sql : "") < 0
+				 ? -1
+				 : 0;
+	if (d->kind != DIALECT_REFUSED)
+		d->kind = DIALECT_SQL;
+	free(rewrite.sql);
+	return status;
+}
+
 static bool refuse_by_word(const struct token *first, struct dialect *d)
 {
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
@@ -368,6 +396,8 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 	step(&c);
 	if (at_end(&c))
 		return 0;
+	if (accept(&c, "explain"))
+		return translate_explain(&c, result, sql, bytes, context);
 	if (translate_by_word(&c, result, &status))
 		return status;
 	struct rewrite rewrite = { .context = context };

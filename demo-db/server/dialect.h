@@ -7,6 +7,9 @@
  *   $tag$text$tag$, E'a\nb'        'text' with quotes doubled, escapes resolved
  *   now(), version(), current_user, current_database() …   an SQLite expression or a literal
  *   serial, bigserial              INTEGER (rowid alias when it is the primary key)
+ *   '\x0a1b'::bytea                X'0a1b'
+ *   random()                       between 0 and 1
+ *   EXPLAIN statement              EXPLAIN QUERY PLAN statement
  *   ILIKE                          LIKE (which ignores ASCII case in SQLite anyway)
  *   pg_catalog. and public.        dropped; pg_catalog tables are the server's views
  *   FOR UPDATE, FOR SHARE          dropped: one writer at a time makes them void

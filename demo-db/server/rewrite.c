@@ -278,6 +278,24 @@ static void skip_type_tail(struct rewriter *r)
 	}
 }
 
+/* '\x0a1b'::bytea is X'0a1b'. */
+static bool write_hex(struct rewriter *r)
+{
+	char *text = r->out.data + r->operand_at;
+	size_t bytes = r->out.bytes - r->operand_at;
+	if (bytes < 4 || memcmp(text, "'\\x", 3) != 0 || text[bytes - 1] != '\'')
+		return false;
+	size_t digits = strspn(text + 3, "0123456789abcdefABCDEF");
+	if (digits + 4 != bytes || digits % 2)
+		return false;
+	memcpy(text, "X'", 2);
+	memmove(text + 2, text + 3, digits + 1);
+	r->out.bytes--;
+	r->out.data[r->out.bytes] = '\0';
+	r->previous = (struct token){ .kind = TOKEN_SYMBOL, .text = ")", .bytes = 1 };
+	return true;
+}
+
 static void write_cast(struct rewriter *r)
 {
 	if (r->operand_at == NO_OPERAND) {
@@ -298,6 +316,8 @@ static void write_cast(struct rewriter *r)
 	skip_type_tail(r);
 	if (token_is_symbol(&r->token, "["))
 		fail(r, "0A000", "array types are not supported", NULL);
+	if (strcmp(affinity, "BLOB") == 0 && write_hex(r))
+		return;
 	insert_text(&r->out, r->operand_at, "CAST(");
 	append_text(&r->out, " AS ");
 	append_text(&r->out, affinity);
@@ -433,6 +453,20 @@ static const char *replaced_word(const struct rewriter *r)
 	return token_is(&r->token, "bytea") ? "BLOB" : NULL;
 }
 
+/* random() is between 0 and 1 there, any 64-bit integer here. */
+static bool write_random(struct rewriter *r)
+{
+	if (!token_is(&r->token, "random") || !empty_call_follows(r) ||
+		token_is_symbol(&r->previous, "."))
+		return false;
+	operand_begins(r);
+	append_text(&r->out, "(abs(random() % 9007199254740992) / 9007199254740992.0)");
+	for (int skip = 3; skip; skip--)
+		step(r);
+	r->previous = (struct token){ .kind = TOKEN_SYMBOL, .text = ")", .bytes = 1 };
+	return true;
+}
+
 static void write_word(struct rewriter *r)
 {
 	const char *replaced = replaced_word(r);
@@ -494,7 +528,7 @@ static void write_one(struct rewriter *r)
 		write_symbol(r);
 	else if (r->token.kind != TOKEN_WORD)
 		write_literal(r);
-	else if (!write_constant(r))
+	else if (!write_random(r) && !write_constant(r))
 		write_word(r);
 }
 

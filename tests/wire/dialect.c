@@ -54,6 +54,26 @@ static void a_cast_wraps_the_operand_before_it(void **state)
 	assert_refused("select '{}'::int[]", "0A000");
 }
 
+static void explain_shows_the_plan(void **state)
+{
+	(void)state;
+	assert_sql("explain select a::int from t",
+		"EXPLAIN QUERY PLAN select CAST(a AS INTEGER) from t");
+	assert_sql("EXPLAIN QUERY PLAN select 1", "EXPLAIN QUERY PLAN select 1");
+	assert_refused("explain analyze select 1", "0A000");
+	assert_refused("explain (costs off) select 1", "0A000");
+}
+
+static void values_that_mean_something_else_here_are_rewritten(void **state)
+{
+	(void)state;
+	assert_sql("select '\\x0aFF'::bytea", "select X'0aFF'");
+	assert_sql("select '\\x0'::bytea", "select CAST('\\x0' AS BLOB)");
+	assert_sql("select random() < 1, t.random() from t",
+		"select (abs(random() % 9007199254740992) / 9007199254740992.0) < 1, t.random() "
+		"from t");
+}
+
 static void parameters_keep_their_numbers(void **state)
 {
 	(void)state;
@@ -195,6 +215,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cast_wraps_the_operand_before_it),
+		cmocka_unit_test(explain_shows_the_plan),
+		cmocka_unit_test(values_that_mean_something_else_here_are_rewritten),
 		cmocka_unit_test(parameters_keep_their_numbers),
 		cmocka_unit_test(strings_of_every_spelling_become_plain_ones),
 		cmocka_unit_test(constants_of_the_session_are_written_in),
