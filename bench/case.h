@@ -44,7 +44,8 @@ struct case_plan {
 	struct schedule_step steps[CASE_STEPS_MAX];
 	uint32_t step_count;
 	struct case_data data;
-	double rate_qps; /* offered; 0 while it is not known yet */
+	double rate_qps;  /* offered; 0 while it is not known yet */
+	const char *what; /* in place of the case's, NULL: none */
 	/* `plan` is this plan; void, because the generator must not know what a case is. */
 	void (*ask)(const void *plan, uint64_t draw, struct target_request *request);
 };

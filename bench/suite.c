@@ -425,7 +425,7 @@ static void fill_head(struct suite *suite)
 {
 	struct summary *summary = &suite->result->summary;
 	summary->case_name = suite->bench_case->name;
-	summary->what = suite->bench_case->what;
+	summary->what = suite->plan.what ? suite->plan.what : suite->bench_case->what;
 	summary->options = suite->options;
 	summary->saturation_qps = suite->saturation_qps;
 	summary->seconds = suite->seconds;

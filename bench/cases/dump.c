@@ -39,7 +39,6 @@ static const struct actor dump_autocommit = {
 	.name = "dump",
 	.label = LABEL_CULPRIT,
 	.start_ns = DUMP_START_NS,
-	.every_ns = DUMP_EVERY_NS,
 	.statements = { "SELECT count(*), sum(length(hex(payload))) FROM ("
 			"SELECT payload FROM archive_1 UNION ALL SELECT payload FROM archive_2 "
 			"UNION ALL SELECT payload FROM archive_3 UNION ALL "

@@ -29,8 +29,7 @@ static const struct actor scan_autocommit = {
 	.name = "long scan",
 	.label = LABEL_CULPRIT,
 	.start_ns = SCAN_START_NS,
-	.every_ns = EVERY_NS,
-	.statements = { CASE_RANDOM_SCAN("archive_1", "1", "320000") },
+	.statements = { CASE_RANDOM_SCAN("archive_1", "1", "160000") },
 };
 
 static const struct actor short_scan = {
