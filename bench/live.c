@@ -6,6 +6,7 @@
 #include "live.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FIRST_EDGE_NS 16000.0
@@ -26,6 +27,12 @@ void live_record(struct live *live, uint64_t latency_ns, uint64_t slo_ns)
 	_Atomic uint64_t *judged = latency_ns <= slo_ns ? &live->good : &live->late;
 	atomic_fetch_add_explicit(judged, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&live->buckets[bucket_of(latency_ns)], 1, memory_order_relaxed);
+}
+
+void live_fail(struct live *live, const char *error)
+{
+	if (!atomic_exchange_explicit(&live->has_failure, true, memory_order_relaxed))
+		snprintf(live->failure, sizeof live->failure, "%s", error);
 }
 
 void live_read(struct live *live, struct live_view *view)

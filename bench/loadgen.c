@@ -65,6 +65,8 @@ static void on_answer(void *arg, uint64_t token, const struct target_answer *ans
 			loadgen->data->slo_ns);
 	else
 		atomic_fetch_add_explicit(&loadgen->live->dropped, 1, memory_order_relaxed);
+	if (kind == OUTCOME_FAILED)
+		live_fail(loadgen->live, answer->error);
 	atomic_fetch_sub_explicit(&loadgen->unanswered, 1, memory_order_release);
 }
 
@@ -138,6 +140,8 @@ static void on_saturated_answer(void *arg, uint64_t token, const struct target_a
 		atomic_fetch_add_explicit(&saturation->answered, 1, memory_order_relaxed);
 		if (saturation->on_latency)
 			saturation->on_latency(saturation->latency_arg, target_now_ns() - token);
+	} else if (answer->status == TARGET_FAILED && saturation->live) {
+		live_fail(saturation->live, answer->error);
 	}
 	atomic_fetch_sub_explicit(&saturation->in_flight, 1, memory_order_release);
 }

@@ -45,6 +45,7 @@ struct saturation {
 	uint32_t depth;
 	void (*on_latency)(void *arg, uint64_t latency_ns); /* from workers; NULL: none */
 	void *latency_arg;
+	struct live *live; /* only its failure is used; NULL: none */
 	/* results */
 	_Atomic uint64_t answered; /* grows while it runs */
 	double answers_per_s;

@@ -33,6 +33,8 @@
 #define COUNT_MANY	 "4000"
 #define COUNT_DIFFERENCE 3000.0
 #define OVERHEAD_POOL_MB "32"
+#define COUNT_POOL_MB	 "4"
+#define WARM_PAIRS	 2 /* at the start of each half, thrown away */
 #define STATUS_FAILED	 1
 
 extern char **environ;
@@ -41,6 +43,7 @@ enum side { SIDE_ON, SIDE_OFF };
 
 struct overhead {
 	char binary[SIDES][PATH_BYTES], folder[SIDES][PATH_BYTES];
+	char count_folder[PATH_BYTES]; /* of both sides in turn */
 	uint32_t pairs;
 	enum report_format format;
 	const char *out_path, *data_dir;
@@ -83,14 +86,14 @@ static bool read_all(int fd, void *bytes, size_t length)
 	return true;
 }
 
-static void start_worker(
-	const struct overhead *overhead, enum side side, const char *load, struct worker *worker)
+static void start_worker(const struct overhead *overhead, enum side side, const char *folder,
+	const char *load, struct worker *worker)
 {
 	int to[2], from[2];
 	if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
 		bench_refuse("overhead: no pipe: %s", strerror(errno));
 	char *const arguments[] = { (char *)overhead->binary[side], (char[]){ "slices" },
-		(char *)overhead->folder[side], (char[]){ OVERHEAD_POOL_MB }, (char *)load, NULL };
+		(char *)folder, (char[]){ OVERHEAD_POOL_MB }, (char *)load, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
@@ -143,21 +146,25 @@ static void take_slice(struct worker *worker, double *rate, double *p99_us)
 	*p99_us = latencies_us[(uint64_t)result.count * 99 / 100];
 }
 
-/* on off, off on, on off …: drift hits both sides alike. */
-static void take_pairs(const struct overhead *overhead, const char *load, struct samples *samples)
+/* on off, off on, on off …: drift hits both sides alike. Halfway they exchange their files, which
+ * lie on different parts of a disk and are not equally fast. */
+static void take_half(
+	const struct overhead *overhead, const char *load, int exchanged, struct samples *samples)
 {
 	struct worker workers[SIDES];
 	for (int side = 0; side < SIDES; side++)
-		start_worker(overhead, (enum side)side, load, &workers[side]);
-	for (uint32_t i = 0; i < overhead->pairs + 2; i++) {
-		uint32_t at = i < 2 ? 0 : i - 2; /* the first two warm up */
+		start_worker(overhead, (enum side)side, overhead->folder[side ^ exchanged], load,
+			&workers[side]);
+	uint32_t first = samples->pairs, count = overhead->pairs / 2;
+	for (uint32_t i = 0; i < count + WARM_PAIRS; i++) {
+		uint32_t at = first + (i < WARM_PAIRS ? 0 : i - WARM_PAIRS);
 		for (int turn = 0; turn < SIDES; turn++) {
 			int side = (int)(i & 1) ^ turn;
 			take_slice(&workers[side], &samples->rate[side][at],
 				&samples->p99_us[side][at]);
 		}
 	}
-	samples->pairs = overhead->pairs;
+	samples->pairs += count;
 	for (int side = 0; side < SIDES; side++)
 		end_worker(&workers[side]);
 }
@@ -206,7 +213,9 @@ static void measure_loss(const struct overhead *overhead, const char *load, stru
 {
 	static struct samples samples;
 	fprintf(stderr, "%s: %u pairs of 100 ms slices\n", load, overhead->pairs);
-	take_pairs(overhead, load, &samples);
+	samples.pairs = 0;
+	for (int exchanged = 0; exchanged < SIDES; exchanged++)
+		take_half(overhead, load, exchanged, &samples);
 	compare(&samples, samples.rate, -1, &loss->throughput);
 	compare(&samples, samples.p99_us, 1, &loss->p99);
 }
@@ -240,7 +249,7 @@ static double count_instructions(
 	char *const arguments[] = { (char[]){ "valgrind" }, (char[]){ "--tool=callgrind" },
 		(char[]){ "--callgrind-out-file=/dev/null" },
 		(char[]){ "--toggle-collect=db_execute" }, (char *)overhead->binary[side],
-		(char[]){ "count" }, (char *)overhead->folder[side], (char[]){ OVERHEAD_POOL_MB },
+		(char[]){ "count" }, (char *)overhead->count_folder, (char[]){ COUNT_POOL_MB },
 		(char *)kind, (char *)count, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
@@ -289,7 +298,7 @@ static void measure_counts(const struct overhead *overhead, const char *kind, st
  * ---------------------------------------------------------------------------------- */
 
 struct result {
-	struct counts read, update;
+	struct counts read, update, question;
 	struct loss normal, overload;
 };
 
@@ -298,6 +307,11 @@ static json_t *json_counts(const struct counts *counts)
 	if (!counts->known)
 		return json_null();
 	return json_real(counts->pct);
+}
+
+static json_t *json_sides(const struct counts *counts)
+{
+	return json_pack("{s:f, s:f}", "on", counts->on, "off", counts->off);
 }
 
 static void json_bounded(json_t *root, const char *name, const struct bounded *value)
@@ -313,11 +327,12 @@ static void json_bounded(json_t *root, const char *name, const struct bounded *v
 
 static int write_json(FILE *file, const struct overhead *overhead, const struct result *result)
 {
-	json_t *root = json_pack("{s:{s:o, s:o}, s:{s:{s:f, s:f}, s:{s:f, s:f}}, s:i, s:i}",
+	json_t *root = json_pack("{s:{s:o, s:o, s:o}, s:{s:o, s:o, s:o}, s:i, s:i}",
 		"instructions_pct", "read", json_counts(&result->read), "update",
-		json_counts(&result->update), "instructions", "read", "on", result->read.on, "off",
-		result->read.off, "update", "on", result->update.on, "off", result->update.off,
-		"pairs", (int)overhead->pairs, "slice_ms", (int)(SLICE_NS / 1000000));
+		json_counts(&result->update), "question", json_counts(&result->question),
+		"instructions", "read", json_sides(&result->read), "update",
+		json_sides(&result->update), "question", json_sides(&result->question), "pairs",
+		(int)overhead->pairs, "slice_ms", (int)(SLICE_NS / 1000000));
 	json_bounded(root, "normal_loss", &result->normal.throughput);
 	json_bounded(root, "overload_loss", &result->overload.throughput);
 	json_bounded(root, "p99_normal", &result->normal.p99);
@@ -347,6 +362,7 @@ static int write_table(FILE *file, const struct result *result)
 {
 	print_counts(file, "instructions per point read", &result->read);
 	print_counts(file, "instructions per point update", &result->update);
+	print_counts(file, "instructions per question of the cases", &result->question);
 	print_bounded(file, "throughput lost, normal", &result->normal.throughput);
 	print_bounded(file, "throughput lost, overload, no cancel", &result->overload.throughput);
 	print_bounded(file, "p99 added, normal", &result->normal.p99);
@@ -411,6 +427,7 @@ static void find_sides(struct overhead *overhead)
 		bench_refuse("--data: the path is too long");
 	snprintf(overhead->folder[SIDE_ON], PATH_BYTES, "%.480s/overhead-on", overhead->data_dir);
 	snprintf(overhead->folder[SIDE_OFF], PATH_BYTES, "%.480s/overhead-off", overhead->data_dir);
+	snprintf(overhead->count_folder, PATH_BYTES, "%.480s/overhead-count", overhead->data_dir);
 }
 
 int command_overhead(int argc, char **argv)
@@ -432,8 +449,11 @@ int command_overhead(int argc, char **argv)
 	for (int side = 0; side < SIDES; side++)
 		data_prepare_in(overhead.folder[side], (uint32_t)atoi(OVERHEAD_POOL_MB),
 			OVERHEAD_ARCHIVE_POOLS, &data);
+	data_prepare_in(overhead.count_folder, (uint32_t)atoi(COUNT_POOL_MB),
+		OVERHEAD_ARCHIVE_POOLS, &data);
 	measure_counts(&overhead, "read", &result.read);
 	measure_counts(&overhead, "update", &result.update);
+	measure_counts(&overhead, "question", &result.question);
 	measure_loss(&overhead, "normal", &result.normal);
 	measure_loss(&overhead, "overload", &result.overload);
 	int status = overhead.format == FORMAT_JSON ? write_json(output.file, &overhead, &result)

@@ -286,6 +286,9 @@ int run_execute(const struct run_setup *setup, struct run_data **data, char erro
 		warm_free(&warm);
 	}
 	settle_kills(run);
+	if (run->live.has_failure)
+		fprintf(stderr, "cancel-bench: %s: requests failed; the first: %s\n", setup->title,
+			run->live.failure);
 	*data = run->data;
 	if (status != 0) {
 		run_data_free(run->data);

@@ -111,6 +111,7 @@ static int measure_cell(const struct bench_options *options, struct cell *cell,
 	struct dumper dumpers[CASE_DUMPS_MAX];
 	_Atomic bool over = false;
 	struct warm warm = { 0 };
+	struct live live = { 0 };
 	struct target *target;
 	struct target_options target_options = { .struct_size = sizeof target_options,
 		.data_dir = options->data_dir,
@@ -128,6 +129,7 @@ static int measure_cell(const struct bench_options *options, struct cell *cell,
 		.ask_arg = cell->plan,
 		.seed = options->seed,
 		.depth = RUN_SATURATE_DEPTH,
+		.live = &live,
 		.length_ns = (uint64_t)(options->seconds ? options->seconds : DEFAULT_SECONDS) *
 			     NS_PER_S };
 	int status =
@@ -140,6 +142,8 @@ static int measure_cell(const struct bench_options *options, struct cell *cell,
 	summary->io = target_io(target);
 	target_close(target);
 	warm_free(&warm);
+	if (live.has_failure)
+		fprintf(stderr, "cancel-bench: requests failed; the first: %s\n", live.failure);
 	measures->throughput_qps = saturation.answers_per_s;
 	measures->ok = measures->offered = saturation.answered;
 	measures->cancels = cell->cancels;

@@ -153,29 +153,41 @@ int command_slices(int argc, char **argv)
 	return 0;
 }
 
-/* count FOLDER POOL_MB read|update N: statements on this thread, for callgrind to count inside
- * db_execute. */
+/* The statement whose instructions are counted: one row read or written by its key, or a question
+ * of the cases. */
+static void make_counted(const char *kind, const struct case_plan *plan, uint64_t draw,
+	struct target_request *request)
+{
+	*request = (struct target_request){ .arg_count = 1 };
+	request->args[0] = (int64_t)random_below(draw, plan->data.items) + 1;
+	if (strcmp(kind, "question") == 0)
+		case_ask_read(plan, draw, request);
+	else if (strcmp(kind, "update") == 0)
+		request->sql = "UPDATE items SET stock = stock + 1 WHERE id = ?1";
+	else
+		request->sql = "SELECT name, price FROM items WHERE id = ?1";
+}
+
+/* count FOLDER POOL_MB read|update|question N: statements on this thread, for callgrind to count
+ * inside db_execute. */
 int command_count(int argc, char **argv)
 {
-	struct case_data data;
+	struct case_plan plan = { 0 };
 	struct target_client *client;
+	struct target_request request;
+	struct target_answer answer = { 0 };
 	if (argc != SLICE_ARGUMENTS + 1)
-		bench_refuse("count: FOLDER POOL_MB read|update N");
+		bench_refuse("count: FOLDER POOL_MB read|update|question N");
 	uint32_t pool_mb = (uint32_t)options_integer("POOL_MB", argv[2], 1, 65536);
-	uint64_t count = options_integer("N", argv[4], 1, 100000000);
-	bool update = strcmp(argv[3], "update") == 0;
-	data_prepare_in(argv[1], pool_mb, OVERHEAD_ARCHIVE_POOLS, &data);
+	uint64_t count = options_integer("N", argv[4], 1, 100000000), state = 1;
+	data_prepare_in(argv[1], pool_mb, OVERHEAD_ARCHIVE_POOLS, &plan.data);
 	struct target *target = open_measured(argv[1], pool_mb, COUNT_WORKERS, false);
 	if (target_client_open(target, &client) != 0)
 		bench_refuse("cannot open a session");
-	struct target_answer answer = { 0 };
-	uint64_t state = 1;
+	target_client_run(client, WARM_HOT_SET, false, 0, &answer);
 	for (uint64_t i = 0; i < count && answer.status == TARGET_OK; i++) {
-		int64_t id = (int64_t)random_below(random_mix(&state), data.items) + 1;
-		target_client_ask(client,
-			update ? "UPDATE items SET stock = stock + 1 WHERE id = ?1"
-			       : "SELECT name, price FROM items WHERE id = ?1",
-			id, &answer);
+		make_counted(argv[3], &plan, random_mix(&state), &request);
+		target_client_ask(client, &request, &answer);
 	}
 	if (answer.status != TARGET_OK)
 		bench_refuse("%s", answer.error);

@@ -118,8 +118,8 @@ void target_client_close(struct target_client *client);
  * row; `rows_out` false: the rows are only counted and none leaves the target. */
 void target_client_run(struct target_client *client, const char *sql, bool rows_out,
 	uint32_t row_pause_us, struct target_answer *answer);
-/* Runs one prepared statement with one parameter, as a question of the load, on this thread. */
-void target_client_ask(struct target_client *client, const char *sql, int64_t parameter,
+/* Asks a question of the load and waits for its answer, on this thread. */
+void target_client_ask(struct target_client *client, const struct target_request *question,
 	struct target_answer *answer);
 /* Takes a backup into the data folder and waits for its end. */
 void target_backup(struct target *target, struct target_answer *answer);

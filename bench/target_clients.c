@@ -138,17 +138,18 @@ void target_client_run(struct target_client *client, const char *sql, bool rows_
 	atomic_store(&client->busy, false);
 }
 
-void target_client_ask(struct target_client *client, const char *sql, int64_t parameter,
+void target_client_ask(struct target_client *client, const struct target_request *question,
 	struct target_answer *answer)
 {
-	struct db_value value = { .type = DB_INTEGER, .integer = parameter };
+	struct db_value values[TARGET_ARGS_MAX];
 	struct db_request request = { .struct_size = sizeof request,
-		.parameters = &value,
-		.parameter_count = 1,
+		.parameters = values,
+		.parameter_count = question->arg_count,
 		.class_index = CLASS_LOAD };
 	struct db_result result = { 0 };
-	int status = db_prepare(client->target->engine, sql, &request.statement, NULL);
-	if (status != 0) {
+	for (uint32_t i = 0; i < question->arg_count; i++)
+		values[i] = (struct db_value){ .type = DB_INTEGER, .integer = question->args[i] };
+	if (db_prepare(client->target->engine, question->sql, &request.statement, NULL) != 0) {
 		*answer = (struct target_answer){ .status = TARGET_FAILED };
 		return;
 	}

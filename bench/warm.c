@@ -21,8 +21,7 @@ static int read_hot_set(struct target *target, char error[TARGET_ERROR_MAX])
 		snprintf(error, TARGET_ERROR_MAX, "cannot open a session to warm the pool");
 		return -1;
 	}
-	target_client_run(
-		client, "SELECT sum(stock), sum(length(payload)) FROM items", false, 0, &answer);
+	target_client_run(client, WARM_HOT_SET, false, 0, &answer);
 	target_client_close(client);
 	if (answer.status == TARGET_OK)
 		return 0;

@@ -8,6 +8,8 @@
 #include "case.h"
 #include "loadgen.h"
 
+#define WARM_HOT_SET "SELECT sum(stock), sum(length(payload)) FROM items"
+
 struct warm { /* must outlive the target: late answers land in it */
 	struct schedule schedule;
 	struct run_data *data;
