@@ -122,7 +122,8 @@ struct cancel_ledger_task {
 
 enum cancel_event_kind {
 	CANCEL_EVENT_DELIVERED = 1, /* the action ran */
-	CANCEL_EVENT_IGNORED,	    /* the task was gone or blocked when the action was due */
+	CANCEL_EVENT_IGNORED,	    /* the task was gone or blocked when the action was due, or
+				       it could not be sent */
 	CANCEL_EVENT_ACKNOWLEDGED,  /* its own thread saw the request */
 	CANCEL_EVENT_RELEASED,	    /* it gave back its last hold on the blamed resources */
 	CANCEL_EVENT_ENDED,	    /* it was freed */
@@ -294,7 +295,7 @@ struct cancel_times {	       /* of one decision; 0 = not (yet) */
 
 struct cancel_decision {
 	uint64_t serial; /* from 1 */
-	bool acted;	 /* false in monitor mode */
+	bool acted;	 /* false in monitor mode, and where it could not be sent */
 	bool escalation; /* second and last attempt on the same task */
 	bool returning;	 /* another task of its class and signature was decided before */
 	const char *policy, *estimator;

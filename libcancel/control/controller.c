@@ -24,6 +24,7 @@
 #include "libcancel/diag/probes.h"
 #include "libcancel/sys/clock.h"
 #include "libcancel/track/count.h"
+#include "libcancel/track/event.h"
 #include "libcancel/track/resource.h"
 #include "libcancel/track/run.h"
 #include "libcancel/track/slot.h"
@@ -92,18 +93,25 @@ static void watch_action(uint64_t now_ns)
 
 /* ---- A turn ---------------------------------------------------------------------------------- */
 
-static void act(const struct cancel_verdict *v)
+static bool send(const struct cancel_decision *d)
 {
-	const struct cancel_decision *d = &v->decision;
-	if (!v->cancel || c.options.mode != CANCEL_ACT || c.action_stuck)
-		return;
 	struct delivery delivery = {
 		.task = d->target.task,
 		.serial = d->serial,
 		.blamed_mask = d->blamed_mask,
 		.reason = d->escalation ? CANCEL_REASON_ESCALATION : CANCEL_REASON_CULPRIT,
 	};
-	deliver_push(&delivery);
+	return c.options.mode == CANCEL_ACT && !c.action_stuck && deliver_push(&delivery);
+}
+
+/* What cannot be sent (the queue is full) was not acted on: all who are told of the decision hear
+ * so, and the pipeline hears that it need not wait for a release. */
+static void act(struct cancel_verdict *v)
+{
+	if (!v->cancel || send(&v->decision))
+		return;
+	v->decision.acted = false;
+	event_post(CANCEL_EVENT_IGNORED, v->decision.target.task, clock_precise_ns(), 0);
 }
 
 static void count_events(const struct cancel_ledger *l)
