@@ -327,6 +327,15 @@ static void print_help(void)
 	     "\nDocumentation: docs/bench.md");
 }
 
+/* argp takes the name it shows from argv[0]. */
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	char title[32];
+	snprintf(title, sizeof title, "cancel-bench %s", command->name);
+	argv[0] = title;
+	return command->run(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	argp_err_exit_status = STATUS_BAD_INPUT;
@@ -343,6 +352,6 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return run_command(&commands[i], argc - 1, argv + 1);
 	bench_refuse("unknown command '%s'; 'cancel-bench --help' lists them", argv[1]);
 }

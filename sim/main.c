@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cancel-sim: chooses the command. Knows nothing of lanes. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +18,12 @@ static void usage(FILE *out)
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : "";
+	bool help = argc == 3 && strcmp(argv[2], "--help") == 0;
+	if (help && (strcmp(command, "lane") == 0 || strcmp(command, "run") == 0 ||
+			    strcmp(command, "list") == 0)) {
+		usage(stdout);
+		return 0;
+	}
 	if (strcmp(command, "lane") == 0)
 		return sim_command_lane(argc - 2, argv + 2);
 	if (strcmp(command, "run") == 0)

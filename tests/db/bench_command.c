@@ -92,6 +92,25 @@ static void help_and_version_are_there(void **state)
 	}
 }
 
+static void the_help_of_a_command_shows_how_it_is_called(void **state)
+{
+	(void)state;
+	static const char *const commands[] = { "run", "overhead", "micro" };
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		char line[64], usage[64];
+		snprintf(line, sizeof line, "%s --help", commands[i]);
+		snprintf(usage, sizeof usage, "Usage: cancel-bench %s [OPTION...]", commands[i]);
+		struct tool_result result = tool_run(line);
+		assert_int_equal(result.status, 0);
+		assert_ptr_equal(strstr(result.out, usage), result.out);
+		tool_free(&result);
+	}
+	struct tool_result result = tool_run("run --nonsense");
+	assert_int_equal(result.status, 2);
+	assert_non_null(strstr(result.error, "cancel-bench run: unrecognized option"));
+	tool_free(&result);
+}
+
 static void nonsense_is_refused_in_one_line(void **state)
 {
 	(void)state;
@@ -277,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_list_names_every_case_and_policy),
 		cmocka_unit_test(help_and_version_are_there),
+		cmocka_unit_test(the_help_of_a_command_shows_how_it_is_called),
 		cmocka_unit_test(nonsense_is_refused_in_one_line),
 		cmocka_unit_test(a_data_folder_that_is_a_file_is_refused),
 		cmocka_unit_test(a_corrupt_database_is_refused_and_left_alone),

@@ -47,6 +47,21 @@ static void every_listed_lane_has_help_with_its_keys(void **state)
 	tool_free(&list);
 }
 
+static void every_command_has_help(void **state)
+{
+	(void)state;
+	static const char *const commands[] = { "list", "lane", "run", "speed" };
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		char line[64], usage[64];
+		snprintf(line, sizeof(line), "%s --help", commands[i]);
+		snprintf(usage, sizeof(usage), "cancel-sim %s", commands[i]);
+		struct tool_result help = tool_run(line);
+		assert_int_equal(help.status, 0);
+		assert_non_null(strstr(help.out, usage));
+		tool_free(&help);
+	}
+}
+
 static void it_tells_its_version(void **state)
 {
 	(void)state;
@@ -206,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_list_describes_every_lane),
 		cmocka_unit_test(every_listed_lane_has_help_with_its_keys),
+		cmocka_unit_test(every_command_has_help),
 		cmocka_unit_test(it_tells_its_version),
 		cmocka_unit_test(a_lane_goes_by_number_or_name),
 		cmocka_unit_test(an_option_and_a_set_are_the_same),
