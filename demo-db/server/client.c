@@ -24,6 +24,26 @@
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
+/* What the operator set for every session; the client's start-up packet comes later and wins. */
+static void take_defaults(struct client *client)
+{
+	const struct config *config = &client->server->config;
+	const struct {
+		enum setting setting;
+		unsigned long long number;
+		const char *unit;
+	} defaults[] = { { SETTING_statement_timeout, config->statement_timeout_ms, "ms" },
+		{ SETTING_idle_session_timeout, config->idle_timeout_s, "s" },
+		{ SETTING_idle_in_transaction_session_timeout, config->idle_transaction_timeout_s,
+			"s" },
+		{ SETTING_lock_timeout, config->lock_timeout_ms, "ms" } };
+	char text[32];
+	for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+		snprintf(text, sizeof text, "%llu%s", defaults[i].number, defaults[i].unit);
+		settings_tell(&client->settings, defaults[i].setting, text);
+	}
+}
+
 struct client *client_new(struct server *server, int fd, bool trusted, const char *address)
 {
 	const struct config *config = &server->config;
@@ -46,6 +66,7 @@ struct client *client_new(struct server *server, int fd, bool trusted, const cha
 	snprintf(client->address, sizeof client->address, "%s", address);
 	output_init(&client->output, fd, &limit);
 	settings_init(&client->settings);
+	take_defaults(client);
 	client_set_watch(
 		client, WATCH_STARTUP, cancel_now_ns(), config->startup_timeout_s * 1000000000u);
 	return client;

@@ -56,8 +56,8 @@ struct config_option {
 	X(server, pool_mb, COUNT, 64, 1, 1048576, "page pool")                                     \
 	X(server, connections, COUNT, 256, 1, 16384, "sessions at once")                           \
 	X(server, startup_timeout_s, COUNT, 60, 1, 3600, "for start-up and password")              \
-	X(server, idle_timeout_s, COUNT, 0, 0, 86400000, "idle session, 0 none")                   \
-	X(server, idle_transaction_timeout_s, COUNT, 0, 0, 86400000,                               \
+	X(server, idle_timeout_s, COUNT, 0, 0, 2000000, "idle session, 0 none")                    \
+	X(server, idle_transaction_timeout_s, COUNT, 0, 0, 2000000,                                \
 		"idle in a transaction, 0 none")                                                   \
 	X(server, statement_timeout_ms, COUNT, 0, 0, 86400000, "longest statement, 0 none")        \
 	X(server, lock_timeout_ms, COUNT, 60000, 1, 86400000, "longest wait for one lock")         \

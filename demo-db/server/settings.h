@@ -112,7 +112,7 @@ void settings_free(struct settings *settings);
 /* A starting value: server, role or startup packet. 0 or -1 with `error`. */
 int settings_start(struct settings *settings, const char *name, const char *value,
 	struct settings_error *error);
-/* The server's own word on a fixed setting. */
+/* The server's own word, on a fixed setting too: what the session starts with. */
 void settings_tell(struct settings *settings, enum setting setting, const char *value);
 
 /* SET and RESET (value NULL). `in_block`: inside a transaction block. 0 or -1 with `error`. */

@@ -107,6 +107,22 @@ static void every_setting_can_be_shown(void **state)
 	assert_true(count > 20);
 }
 
+static void every_setting_is_in_the_docs(void **state)
+{
+	static char page[65536];
+	const char *section, *name, *what;
+	char value[CONFIG_TEXT_MAX];
+	(void)state;
+	FILE *file = fopen(DOCS "/server.md", "r");
+	assert_non_null(file);
+	page[fread(page, 1, sizeof page - 1, file)] = '\0';
+	fclose(file);
+	config_init(&config);
+	for (uint32_t i = 0; config_show(&config, i, &section, &name, value, &what); i++)
+		if (!strstr(page, name))
+			fail_msg("docs/server.md does not know %s.%s", section, name);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +130,7 @@ int main(void)
 		cmocka_unit_test(mistakes_are_told_with_their_line),
 		cmocka_unit_test(an_outside_address_needs_passwords),
 		cmocka_unit_test(every_setting_can_be_shown),
+		cmocka_unit_test(every_setting_is_in_the_docs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

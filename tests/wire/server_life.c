@@ -179,6 +179,23 @@ static void statements_and_sessions_time_out(void **state)
 	wire_close(&a);
 }
 
+static void the_operator_s_timeouts_are_every_session_s_own(void **state)
+{
+	const char *const options[] = { "--set", "server.statement_timeout_ms=200", "--set",
+		"server.idle_timeout_s=1", "--set", "server.lock_timeout_ms=1500", NULL };
+	(void)state;
+	start_with(options);
+	wire_login(&a, &server, "u");
+	assert_string_equal(
+		wire_query(&a, "show lock_timeout"), "T(lock_timeout:25) D(1500ms) C(SHOW) Z(I)");
+	assert_string_equal(wire_query(&a, LONG_QUERY), "T(count:20) E(57014) Z(I)");
+	wire_query(&a, "set statement_timeout = '1min'");
+	assert_string_equal(wire_query(&a, "reset statement_timeout; show statement_timeout"),
+		"C(RESET) T(statement_timeout:25) D(200ms) C(SHOW) Z(I)");
+	assert_string_equal(wire_talk(&a), "E(57P05) EOF");
+	wire_close(&a);
+}
+
 static void a_start_that_goes_nowhere_is_ended(void **state)
 {
 	const char *const options[] = { "--set", "server.startup_timeout_s=1", NULL };
@@ -371,6 +388,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_message_may_come_byte_by_byte, clean),
 		cmocka_unit_test_teardown(a_cancel_request_hits_what_runs_and_nothing_else, clean),
 		cmocka_unit_test_teardown(statements_and_sessions_time_out, clean),
+		cmocka_unit_test_teardown(the_operator_s_timeouts_are_every_session_s_own, clean),
 		cmocka_unit_test_teardown(a_start_that_goes_nowhere_is_ended, clean),
 		cmocka_unit_test_teardown(too_many_sessions_are_told_so, clean),
 		cmocka_unit_test_teardown(sigterm_lets_transactions_end, clean),
