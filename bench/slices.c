@@ -23,6 +23,7 @@
 
 #define SLICE_DEPTH	16
 #define SLICE_SLO_NS	5000000u
+#define QUEUE_LIMIT	64
 #define WARM_QPS	500
 #define SLICE_WORKERS	4
 #define COUNT_WORKERS	1
@@ -107,19 +108,14 @@ static void stop_dump(struct slicer *slicer)
 	target_client_close(slicer->dumper);
 }
 
-static struct target *open_measured(
-	const char *folder, uint32_t pool_mb, uint32_t workers, bool precise)
+static struct target *open_measured(struct target_options options)
 {
 	char error[TARGET_ERROR_MAX];
 	struct target *target;
-	struct target_options options = { .struct_size = sizeof options,
-		.data_dir = folder,
-		.pool_mb = pool_mb,
-		.workers = workers,
-		.queue_limit = 64,
-		.control = TARGET_MONITOR,
-		.slo_ns = SLICE_SLO_NS,
-		.precise_always = precise };
+	options.struct_size = sizeof options;
+	options.queue_limit = QUEUE_LIMIT;
+	options.control = TARGET_MONITOR;
+	options.slo_ns = SLICE_SLO_NS;
 	if (target_open(&options, &target, error) != 0)
 		bench_refuse("%s", error);
 	return target;
@@ -137,7 +133,10 @@ int command_slices(int argc, char **argv)
 	bool overload = strcmp(argv[3], "overload") == 0;
 	data_prepare_in(argv[1], pool_mb, OVERHEAD_ARCHIVE_POOLS, &slicer.plan.data);
 	slicer.plan.ask = case_ask_read;
-	slicer.target = open_measured(argv[1], pool_mb, SLICE_WORKERS, overload);
+	slicer.target = open_measured((struct target_options){ .data_dir = argv[1],
+		.pool_mb = pool_mb,
+		.workers = SLICE_WORKERS,
+		.precise_always = overload });
 	if (warm_up(&warm, slicer.target, &slicer.plan, WARM_QPS, 1, error) != 0)
 		bench_refuse("%s", error);
 	if (overload)
@@ -181,7 +180,10 @@ int command_count(int argc, char **argv)
 	uint32_t pool_mb = (uint32_t)options_integer("POOL_MB", argv[2], 1, 65536);
 	uint64_t count = options_integer("N", argv[4], 1, 100000000), state = 1;
 	data_prepare_in(argv[1], pool_mb, OVERHEAD_ARCHIVE_POOLS, &plan.data);
-	struct target *target = open_measured(argv[1], pool_mb, COUNT_WORKERS, false);
+	struct target *target = open_measured((struct target_options){ .data_dir = argv[1],
+		.pool_mb = pool_mb,
+		.workers = COUNT_WORKERS,
+		.no_checkpoint = true });
 	if (target_client_open(target, &client) != 0)
 		bench_refuse("cannot open a session");
 	target_client_run(client, WARM_HOT_SET, false, 0, &answer);

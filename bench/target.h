@@ -49,6 +49,7 @@ struct target_options { /* zero = default */
 	const char *policy, *estimator; /* of the library; NULL: its default */
 	uint64_t slo_ns;		/* of the load's class */
 	bool precise_off, precise_always;
+	bool no_checkpoint; /* in the background: they come at their own times */
 	void (*on_decision)(void *arg, const struct target_decision *decision);
 	void *on_decision_arg;
 };

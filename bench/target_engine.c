@@ -336,6 +336,7 @@ static int open_engine(struct target *target, char error[TARGET_ERROR_MAX])
 		.data_dir = options->data_dir,
 		.pool_bytes = (uint64_t)options->pool_mb * MIB,
 		.workers = options->workers,
+		.no_checkpoint = options->no_checkpoint,
 		.queue_limit = target->slot_count,
 		.session_limit = target->slot_count + CLIENTS_MAX };
 	char message[DB_MESSAGE_MAX] = "";

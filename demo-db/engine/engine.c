@@ -5,6 +5,7 @@
  * Owns the order in which the parts come up and go down. What a part does is in the file that bears
  * its name.
  */
+#include "demo-db/engine/execute.h"
 #include "demo-db/engine/state.h"
 
 #include <stdarg.h>
@@ -180,6 +181,8 @@ static int bring_up(struct db_engine *engine, enum stage *stage, struct failure 
 	if (rc)
 		return failure_set(failure, rc, NULL);
 	*stage = STAGE_WORKERS;
+	if (engine->storage.pool)
+		db_pool_before_stall(engine->storage.pool, execute_show_running);
 	rc = background_start(engine, failure);
 	*stage = STAGE_BACKGROUND;
 	return rc;

@@ -146,13 +146,15 @@ static int outgrown(struct db_session *session)
  */
 
 /* A registered look-up or change by key that found a free slot holds slot and locks for a few
- * microseconds while nobody waits for a slot: nothing to tell but the gate. As soon as it waits, or
- * runs on, it shows what it holds. When somebody waits for a slot, everybody who starts shows it.
+ * microseconds while nobody waits for a slot: nothing to tell, and no task (session_task_begin). As
+ * soon as it waits, for a lock or a page, or runs on, it becomes one and shows what it holds. When
+ * somebody waits for a slot, everybody who starts shows it.
  */
 static void show_slot(struct lock_owner *owner)
 {
 	struct db_session *session = SESSION_OF(owner, owner);
 	session->run.quiet = false;
+	session_task_show(session);
 	getResource(session->engine->workers.resource, 1);
 }
 
@@ -163,6 +165,13 @@ static void speak_up(void *arg)
 		return;
 	show_slot(&session->owner);
 	lock_speak(&session->owner);
+}
+
+void execute_show_running(void)
+{
+	struct memory_account *account = memory_charged();
+	if (account)
+		speak_up(SESSION_OF(account, memory));
 }
 
 /* ---- Stepping ---------------------------------------------------------------------------------
@@ -263,8 +272,10 @@ static int step(struct db_session *session, struct compiled *compiled)
 		rc = budget_grant(
 			&session->engine->budget, connection, pages, &session->run.failure);
 	if (rc == 0) {
-		if (pages)
+		if (pages) {
+			session_task_show(session);
 			getResource(session->engine->budget.resource, pages);
+		}
 		if (session->run.gentle)
 			db_pool_gentle(true);
 		rc = step_fenced(session, compiled);

@@ -298,8 +298,7 @@ void lock_end_wait(struct lock_owner *owner, int outcome)
 
 static void tell(struct lock_owner *owner, struct lock_grant *grant, uint8_t mode)
 {
-	bool quiet = owner->quiet && grant->lock->kind->index != LOCK_KIND_GATE;
-	if (quiet || (grant->told & bit(mode)))
+	if (grant->told & bit(mode))
 		return;
 	grant->told |= bit(mode);
 	getResourceAt(
@@ -339,7 +338,8 @@ static int try_one(struct lock_owner *owner, struct lock *lock, uint8_t mode)
 		grant_link(grant, owner, lock);
 	}
 	grant_add(grant, mode);
-	tell(owner, grant, mode);
+	if (!owner->quiet)
+		tell(owner, grant, mode);
 	return 0;
 }
 
@@ -377,8 +377,8 @@ static int wait_for_one(struct lock_owner *owner, struct lock *lock, uint8_t mod
 		return DB_ENOMEM;
 	uint64_t since_ns = cancel_now_ns();
 	if (owner->quiet) {
-		speak(owner);
 		owner->before_wait(owner);
+		speak(owner);
 	}
 	owner->wait = (struct lock_wait){ .lock = lock,
 		.mode = mode,
@@ -421,12 +421,13 @@ int lock_acquire(struct lock_owner *owner, const struct lock_request *requests, 
 
 /* ---- Release -------------------------------------------------------------------------------- */
 
-static void tell_released(const struct lock_owner *owner, const struct lock_grant *grant)
+static void tell_released(const struct lock_owner *owner)
 {
-	for (uint8_t mode = 1; mode <= LOCK_MODES_MAX; mode++)
-		if (grant->told & bit(mode))
-			freeResourceAt(owner->space->resources[grant->lock->kind->index],
-				grant->lock->instance, mode);
+	for (struct lock_grant *grant = owner->grants; grant; grant = grant->next_of_owner)
+		for (uint8_t mode = 1; mode <= LOCK_MODES_MAX; mode++)
+			if (grant->told & bit(mode))
+				freeResourceAt(owner->space->resources[grant->lock->kind->index],
+					grant->lock->instance, mode);
 }
 
 void lock_release_all(struct lock_owner *owner)
@@ -434,10 +435,11 @@ void lock_release_all(struct lock_owner *owner)
 	if (!owner->grants) /* only its own thread adds to the list while nothing waits */
 		return;
 	pthread_mutex_lock(&owner->space->mutex);
+	if (!owner->quiet)
+		tell_released(owner);
 	while (owner->grants) {
 		struct lock_grant *grant = owner->grants;
 		owner->grants = grant->next_of_owner;
-		tell_released(owner, grant);
 		grant_unlink(grant);
 		serve_waiters(grant->lock);
 		grant_return(owner, grant);

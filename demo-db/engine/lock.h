@@ -71,7 +71,7 @@ struct lock_owner {
 	struct lock_space *space;
 	pthread_cond_t woken;
 	struct lock_wait wait; /* under the mutex */
-	bool quiet; /* grants, but for the gate's, are not told before it waits, or lock_speak */
+	bool quiet;	       /* grants are not told before it waits, or lock_speak */
 	void (*before_wait)(struct lock_owner *owner); /* of a quiet owner's first wait */
 	int cancelled;		   /* under the mutex; a negative db_error ends its waits */
 	uint64_t age;		   /* start of its transaction: the youngest is the victim */

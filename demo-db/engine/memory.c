@@ -78,6 +78,11 @@ struct memory_account *memory_charge(struct memory_account *account)
 	return former;
 }
 
+struct memory_account *memory_charged(void)
+{
+	return payer;
+}
+
 void memory_reset(struct memory_account *account)
 {
 	atomic_store_explicit(&account->bytes, 0, memory_order_relaxed);

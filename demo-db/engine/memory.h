@@ -17,6 +17,8 @@ struct memory_account {
 bool memory_install(void);
 /* From now on this thread's allocations go to `account` (NULL: nowhere). Returns the former one. */
 struct memory_account *memory_charge(struct memory_account *account);
+/* Where they go now; NULL: nowhere. */
+struct memory_account *memory_charged(void);
 void memory_reset(struct memory_account *account);
 uint64_t memory_peak(const struct memory_account *account);
 uint64_t memory_bytes(const struct memory_account *account);

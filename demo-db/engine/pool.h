@@ -70,6 +70,10 @@ void db_pool_close(struct db_pool *pool);
 /* Locks each shard in turn: for a line a second, not for a request. */
 void db_pool_stats(const struct db_pool *pool, struct db_pool_stats *stats);
 
+/* Called before a thread without a task waits for a page, so that it may begin one. Set before the
+ * pool is used. */
+void db_pool_before_stall(struct db_pool *pool, void (*call)(void));
+
 /* This thread's misses go through a ring of few frames from now on, its hits move nothing. */
 void db_pool_gentle(bool on);
 

@@ -21,7 +21,17 @@ void db_pool_gentle(bool on)
 	pool_thread_is_gentle = on;
 }
 
+void db_pool_before_stall(struct db_pool *pool, void (*call)(void))
+{
+	pool->before_stall = call;
+}
+
 /* ---- Reading --------------------------------------------------------------------------------- */
+
+static bool is_valid(const struct frame *frame)
+{
+	return frame != NULL && frame->state == FRAME_VALID;
+}
 
 /* A page whose first look-up found no VALID frame. Called with the shard locked, returns without.
  */
@@ -43,7 +53,7 @@ static int fetch_missing(struct pool_reader *reader, struct shard *shard, uint64
 			break;
 		pthread_mutex_lock(&shard->lock);
 		frame = shard_find(shard, key);
-		if (frame != NULL && frame->state == FRAME_VALID) {
+		if (is_valid(frame)) {
 			frame_pin(frame);
 			shard_touch(shard, frame, pool_thread_is_gentle);
 			shard->counters.hits++;
@@ -56,6 +66,20 @@ static int fetch_missing(struct pool_reader *reader, struct shard *shard, uint64
 	return 0;
 }
 
+/* A stall is somebody's, so the caller without a task gets to begin one; with the shard unlocked,
+ * and then all may have changed. */
+static struct frame *look_again(
+	struct pool_reader *reader, struct shard *shard, uint64_t key, struct frame *frame)
+{
+	const struct db_pool *pool = reader->pool;
+	if (pool->before_stall == NULL || pool->resource.id == 0 || currentCancel().id != 0)
+		return frame;
+	pthread_mutex_unlock(&shard->lock);
+	pool->before_stall();
+	pthread_mutex_lock(&shard->lock);
+	return shard_find(shard, key);
+}
+
 /* Finds or loads the page; *out is pinned, or NULL: read it past the pool. */
 static int pin_page(struct pool_reader *reader, uint32_t page, struct frame **out)
 {
@@ -64,7 +88,9 @@ static int pin_page(struct pool_reader *reader, uint32_t page, struct frame **ou
 	stream_note(&reader->stream, page);
 	pthread_mutex_lock(&shard->lock);
 	struct frame *frame = shard_find(shard, key);
-	if (frame == NULL || frame->state != FRAME_VALID)
+	if (!is_valid(frame))
+		frame = look_again(reader, shard, key, frame);
+	if (!is_valid(frame))
 		return fetch_missing(reader, shard, key, frame, out);
 	frame_pin(frame);
 	shard_touch(shard, frame, pool_thread_is_gentle);

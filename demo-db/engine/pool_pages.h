@@ -15,6 +15,7 @@
 struct db_pool {
 	struct page_io io;
 	struct cancel_resource resource;
+	void (*before_stall)(void);
 	struct frame *frames;
 	uint8_t *pages; /* 4 KiB a frame, and one more: SQLite may look past a page's end */
 	struct shard *shards;

@@ -15,6 +15,8 @@
 
 #include <cancel/cancel.h>
 
+#define LONG_CALLS 2
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -64,7 +66,9 @@ static int on_progress(void *context)
 	if (!progress->stmt)
 		return 0;
 	progress->calls++;
-	if (progress->calls == 2 && progress->on_long)
+	if (progress->on_long && progress->calls < LONG_CALLS)
+		return atomic_load_explicit(progress->stop, memory_order_relaxed);
+	if (progress->on_long && progress->calls == LONG_CALLS)
 		progress->on_long(progress->long_arg);
 	if (atomic_load_explicit(progress->stop, memory_order_relaxed) || cancelRequested())
 		return 1;

@@ -408,6 +408,7 @@ static int prepare_request(
 static int enqueue(struct db_session *session, bool caller_runs)
 {
 	struct workers *workers = &session->engine->workers;
+	session_task_show(session);
 	slowByResource(workers->resource, 1);
 	if (!caller_runs && session->task.id)
 		unbindCancel(session->task, CANCEL_QUEUED);

@@ -281,7 +281,7 @@ bool session_cancel(struct db_session *session, enum cancelled_by by)
 
 void session_note_request(struct db_session *session)
 {
-	if (!cancelRequested() || session_cancelled(session) != BY_NOBODY)
+	if (!session->task.id || !cancelRequested() || session_cancelled(session) != BY_NOBODY)
 		return;
 	pthread_mutex_lock(&session->fence);
 	mark(session, BY_LIBRARY);
@@ -318,15 +318,9 @@ static uint8_t task_flags(const struct db_session *session)
 	return task;
 }
 
-void session_task_begin(struct db_session *session)
+static __attribute__((noinline)) void create_task(struct db_session *session)
 {
 	const struct db_request *request = &session->request;
-	if (session->task.id)
-		bindCancel(session->task);
-	if (session->task.id && session->transaction.state == TX_NONE && cancelRequested())
-		session_task_discard(session); /* cancelled while it did nothing */
-	if (session->task.id)
-		return;
 	bool whole = session->task_unit == DB_TASK_SESSION;
 	uint64_t key = whole ? session->key : request->key;
 	const struct cancel_task_options options = { .struct_size = sizeof(options),
@@ -341,6 +335,39 @@ void session_task_begin(struct db_session *session)
 	session->task = createCancel(&options);
 }
 
+static bool may_stay_unseen(const struct db_session *session)
+{
+	const struct db_request *request = &session->request;
+	return session->run.brief && session->synchronous &&
+	       session->transaction.state == TX_NONE && session->task_unit == DB_TASK_TRANSACTION &&
+	       !request->slo_ns && !(request->flags & (DB_BACKGROUND | DB_EXEMPT | DB_VIEW));
+}
+
+static void begin_task(struct db_session *session)
+{
+	if (session->task.id)
+		bindCancel(session->task);
+	if (session->task.id && session->transaction.state == TX_NONE && cancelRequested())
+		session_task_discard(session); /* cancelled while it did nothing */
+	if (!session->task.id)
+		create_task(session);
+}
+
+void session_task_begin(struct db_session *session)
+{
+	session->run.unseen = !session->task.id && may_stay_unseen(session);
+	if (!session->run.unseen)
+		begin_task(session);
+}
+
+void session_task_show(struct db_session *session)
+{
+	if (!session->run.unseen)
+		return;
+	session->run.unseen = false;
+	create_task(session);
+}
+
 void session_task_discard(struct db_session *session)
 {
 	if (session->task.id)
@@ -350,6 +377,11 @@ void session_task_discard(struct db_session *session)
 
 void session_task_end(struct db_session *session)
 {
+	const struct run *run = &session->run;
+	if (run->unseen) {
+		countRequest(session->request.class_index, run->arrival_ns, run->done_ns);
+		return;
+	}
 	bool goes_on = session->transaction.state == TX_BLOCK ||
 		       (session->task_unit == DB_TASK_SESSION && !cancelRequested());
 	if (!goes_on)

@@ -57,7 +57,8 @@ struct run {
 	enum cancelled_by by; /* whose cancel ended it */
 	bool columns_told, rows_sent, gentle;
 	bool brief;   /* a registered look-up or change by key */
-	bool quiet;   /* slot and locks are not told to the library: it is brief, nobody waits */
+	bool quiet;   /* nothing of it is told to the library: it is brief, nobody waits */
+	bool unseen;  /* it has no task yet; if it never needs one it is only counted */
 	bool at_once; /* it found a free slot: started when it was taken */
 	bool ended;   /* cancelled for good: not to be run again */
 	uint32_t reruns;
@@ -164,8 +165,10 @@ bool session_cancel(struct db_session *session, enum cancelled_by by);
 /* Queues the rollback of an idle block; the fence is held. */
 bool session_abort_idle(struct db_session *session, enum cancelled_by by);
 
-/* The task of the session's statement: created or bound on this thread; ended or left idle. */
+/* The task of the session's statement: created or bound on this thread; ended or left idle. One
+ * that may be quiet gets its task only from session_task_show, which is nothing for all others. */
 void session_task_begin(struct db_session *session);
+void session_task_show(struct db_session *session);
 void session_task_end(struct db_session *session);
 void session_task_discard(struct db_session *session);
 

@@ -112,7 +112,8 @@ static int cancelled_before(struct db_session *session, struct failure *failure)
 
 static int commit_phase(struct db_session *session, struct failure *failure)
 {
-	if (blockCancel() == CANCEL_EREQUESTED)
+	bool seen = session->task.id != 0;
+	if (seen && blockCancel() == CANCEL_EREQUESTED)
 		return cancelled_before(session, failure);
 	int rc;
 	if (session_start_commit(session)) {
@@ -121,7 +122,8 @@ static int commit_phase(struct db_session *session, struct failure *failure)
 	} else {
 		rc = cancelled_before(session, failure);
 	}
-	allowCancel();
+	if (seen)
+		allowCancel();
 	return rc;
 }
 

@@ -216,6 +216,16 @@ CANCEL_API struct cancel_task cancel_create(const struct cancel_task_options *op
 CANCEL_API void cancel_free(struct cancel_task task);
 
 /*
+ * A request that came and went without a task. For a host whose shortest requests would feel the
+ * two calls above: it begins the task only when there is something to tell (a wait, a miss, longer
+ * work), with the arrival as start_ns; where that never happens, this counts the request's latency
+ * as the task's episode would have, so that loads, latencies and SLOs stay whole. What it used is
+ * not known, and it could not be cancelled. Both times are of cancel_now_ns(). Any thread. Warm:
+ * less than half of cancel_create and cancel_free.
+ */
+CANCEL_API void cancel_count_request(uint8_t class_index, uint64_t start_ns, uint64_t end_ns);
+
+/*
  * Hand a task between threads. bind: an unbound task becomes the calling thread's current one, and
  * its episode opens if none is open. unbind: by the bound thread. Holds and waits survive; a wait
  * for a queue may begin on one thread and end on another. The host orders the two calls (its own
@@ -351,6 +361,11 @@ static inline struct cancel_task createCancel(const struct cancel_task_options *
 static inline void freeCancel(struct cancel_task task)
 {
 	cancel_free(task);
+}
+
+static inline void countRequest(uint8_t class_index, uint64_t start_ns, uint64_t end_ns)
+{
+	cancel_count_request(class_index, start_ns, end_ns);
 }
 
 static inline void bindCancel(struct cancel_task task)

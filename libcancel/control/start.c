@@ -239,7 +239,7 @@ int cancel_option(uint32_t index, const char **name, char value[CANCEL_TEXT_MAX]
 
 uint64_t cancel_now_ns(void)
 {
-	return load_acquire(&clock_page.ready) ? clock_precise_ns() : clock_monotonic_ns();
+	return clock_precise_ns();
 }
 
 const char *cancel_error_text(int error)

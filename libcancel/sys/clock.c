@@ -63,7 +63,7 @@ static void calibrate(void)
 	double scale = (double)(ns_2 - ns_1) / (double)(ticks_2 - ticks_1);
 	clock_page.base_ns = ns_1;
 	clock_page.base_ticks = ticks_1; /* the past: no later reading is before it */
-	clock_page.ns_per_tick_q32 = (uint64_t)(scale * 4294967296.0);
+	store_release(&clock_page.ns_per_tick_q32, (uint64_t)(scale * 4294967296.0));
 }
 #endif
 
@@ -73,7 +73,6 @@ static void init_once(void)
 	if (counter_is_invariant())
 		calibrate();
 #endif
-	store_release(&clock_page.ready, true);
 }
 
 void clock_init(void)

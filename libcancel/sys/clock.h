@@ -14,25 +14,25 @@
 struct clock_page {
 	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t
 		coarse_ns; /* controller writes, all read, relaxed; 0 = precise */
-	/* Written once before `ready` is released, constant afterwards. */
+	/* Written once, before the scale is released; constant afterwards. */
 	uint64_t base_ns, base_ticks;
-	uint64_t ns_per_tick_q32; /* 0: no usable counter, CLOCK_MONOTONIC is read */
-	_Atomic bool ready;
+	_Atomic uint64_t ns_per_tick_q32; /* 0: not calibrated, or no usable counter */
 };
 extern internal struct clock_page clock_page;
 
 /* Calibrates once; later calls return at once. Sleeps about 20 ms the first time. */
 void clock_init(void);
 
-/* CLOCK_MONOTONIC, for before clock_init and machines without a usable counter. */
+/* CLOCK_MONOTONIC. */
 uint64_t clock_monotonic_ns(void);
 
-/* The precise clock; needs clock_init. About 10 ns. */
+/* The precise clock; CLOCK_MONOTONIC where there is no usable counter, and before clock_init. About
+ * 10 ns. */
 static inline uint64_t clock_precise_ns(void)
 {
 #if defined(__x86_64__)
 	__extension__ typedef unsigned __int128 wide;
-	uint64_t scale = clock_page.ns_per_tick_q32;
+	uint64_t scale = load_acquire(&clock_page.ns_per_tick_q32);
 	if (likely(scale)) {
 		uint64_t ticks = __builtin_ia32_rdtsc() - clock_page.base_ticks;
 		return clock_page.base_ns + (uint64_t)(((wide)ticks * scale) >> 32);

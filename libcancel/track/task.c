@@ -90,10 +90,36 @@ static void episode_close(struct slot *s, uint64_t now_ns)
 	store_release(&s->active_ns, load_relaxed(&s->active_ns) + latency_ns);
 	store_release(&s->episode_start_ns, 0);
 	if (slo_ns)
-		totals_episode(totals_bank(s->index), latency_ns, slo_ns);
+		totals_episode(s->index, latency_ns, slo_ns);
 	else if (unlikely(load_relaxed(&run.learning)) &&
 		 !(load_relaxed(&s->flags) & CANCEL_BACKGROUND))
 		totals_learn(load_relaxed(&s->class_index), latency_ns);
+}
+
+static seldom uint32_t bad_class(void)
+{
+	count(CANCEL_COUNT_bad_class);
+	return 0;
+}
+
+static inline uint32_t existing_class(uint32_t class_index)
+{
+	return likely(class_index < load_relaxed(&run.class_count)) ? class_index : bad_class();
+}
+
+void cancel_count_request(uint8_t class_index, uint64_t start_ns, uint64_t end_ns)
+{
+	if (unlikely(!run_is_on())) {
+		count_untracked();
+		return;
+	}
+	uint32_t index = existing_class(class_index);
+	uint64_t latency_ns = end_ns > start_ns ? end_ns - start_ns : 0;
+	uint64_t slo_ns = load_relaxed(&run.classes[index].slo_ns);
+	if (likely(slo_ns))
+		totals_episode(TOTALS_NO_SLOT, latency_ns, slo_ns);
+	else if (load_relaxed(&run.learning))
+		totals_learn(index, latency_ns);
 }
 
 /* ---- Create -------------------------------------------------------------------------------- */
@@ -102,11 +128,7 @@ static void episode_close(struct slot *s, uint64_t now_ns)
  * sees that the word has moved on, and drops what it read. */
 static void fill(struct slot *s, const struct cancel_task_options *o, uint64_t now_ns)
 {
-	uint32_t class_index = o->class_index;
-	if (unlikely(class_index >= load_relaxed(&run.class_count))) {
-		count(CANCEL_COUNT_bad_class);
-		class_index = 0;
-	}
+	uint32_t class_index = existing_class(o->class_index);
 	uint8_t flags = o->flags & HOST_FLAGS;
 	if (load_relaxed(&run.classes[class_index].exempt))
 		flags |= CANCEL_EXEMPT;

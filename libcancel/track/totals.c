@@ -39,7 +39,8 @@ struct atomic_use {
 };
 
 struct bank { /* all threads add, relaxed; the controller reads */
-	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t completed, late, ended_active_ns;
+	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t completed;
+	_Atomic uint64_t late, ended_active_ns;
 	struct atomic_use use[CANCEL_RESOURCES_MAX];
 };
 
@@ -56,11 +57,17 @@ static _Atomic uint64_t position; /* epoch and slots passed; controller writes, 
 static uint64_t shard_latency[SHARDS][CANCEL_HISTOGRAM_MAX]; /* as last read; controller only */
 static _Atomic uint64_t learned[CANCEL_CLASSES_MAX][CANCEL_HISTOGRAM_MAX];
 
-static struct shard *own_shard(void)
+static _Thread_local struct shard *own __attribute__((tls_model("initial-exec")));
+
+static seldom void take_shard(void)
 {
-	static _Thread_local struct shard *own;
+	own = &shards[add_relaxed(&threads_seen, 1) % SHARDS];
+}
+
+static inline struct shard *own_shard(void)
+{
 	if (unlikely(!own))
-		own = &shards[add_relaxed(&threads_seen, 1) % SHARDS];
+		take_shard();
 	return own;
 }
 
@@ -72,16 +79,22 @@ static uint32_t shards_used(void)
 
 /* ---- Tasks that end ------------------------------------------------------------------------ */
 
-struct bank *totals_bank(uint32_t index)
+static inline struct bank *bank_of(struct shard *s, uint32_t index)
 {
 	uint64_t now = load_acquire(&position);
 	uint32_t epoch = (uint32_t)(now >> EPOCH_SHIFT) + (index < (uint32_t)now);
-	return &own_shard()->banks[epoch % 2];
+	return &s->banks[epoch % 2];
 }
 
-void totals_episode(struct bank *b, uint64_t latency_ns, uint64_t slo_ns)
+struct bank *totals_bank(uint32_t index)
 {
-	struct shard *s = own_shard();
+	return bank_of(own_shard(), index);
+}
+
+static inline void add_episode(
+	struct shard *s, uint32_t index, uint64_t latency_ns, uint64_t slo_ns)
+{
+	struct bank *b = bank_of(s, index);
 	uint32_t bucket = histogram_index(latency_ns);
 	uint64_t bit = (uint64_t)1 << (bucket / GROUP_BUCKETS);
 	add_relaxed(&b->completed, 1);
@@ -91,6 +104,20 @@ void totals_episode(struct bank *b, uint64_t latency_ns, uint64_t slo_ns)
 	add_relaxed(&s->latency[bucket], 1);
 	if (!(load_relaxed(&s->dirty) & bit))
 		or_release(&s->dirty, bit);
+}
+
+/* Apart, so that the usual call needs no stack frame. */
+static seldom void add_first_episode(uint32_t index, uint64_t latency_ns, uint64_t slo_ns)
+{
+	add_episode(own_shard(), index, latency_ns, slo_ns);
+}
+
+void totals_episode(uint32_t index, uint64_t latency_ns, uint64_t slo_ns)
+{
+	if (likely(own))
+		add_episode(own, index, latency_ns, slo_ns);
+	else
+		add_first_episode(index, latency_ns, slo_ns);
 }
 
 void totals_learn(uint32_t class_index, uint64_t latency_ns)

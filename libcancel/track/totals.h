@@ -22,8 +22,10 @@ struct totals { /* a sum over all shards */
 
 /* Where the task in slot `index` leaves what it had; valid during one call of the host. */
 struct bank *totals_bank(uint32_t index);
-/* An SLO-bearing episode closed. */
-void totals_episode(struct bank *b, uint64_t latency_ns, uint64_t slo_ns);
+/* For an episode that never had a slot: it counts in the ledger that is being made. */
+#define TOTALS_NO_SLOT (UINT32_MAX - 1)
+/* An SLO-bearing episode of the task in slot `index` closed. */
+void totals_episode(uint32_t index, uint64_t latency_ns, uint64_t slo_ns);
 void totals_use(struct bank *b, uint32_t resource, const struct ended_use *use);
 /* An episode of a class that is still learning its SLO. */
 void totals_learn(uint32_t class_index, uint64_t latency_ns);

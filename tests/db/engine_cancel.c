@@ -504,6 +504,67 @@ static struct db_request look_up_by_key(void)
 	return request;
 }
 
+struct seen {
+	uint32_t tasks, slots;
+};
+
+static int note_seen(void *arg, const struct db_row *row)
+{
+	struct seen *seen = arg;
+	(void)row;
+	seen->tasks = fake_live_tasks();
+	seen->slots = fake_holds(key(1), CANCEL_QUEUE);
+	return 0;
+}
+
+static struct seen run_brief(void)
+{
+	struct seen seen = { 99, 99 };
+	struct db_request request = look_up_by_key();
+	request.on_row = note_seen;
+	request.arg = &seen;
+	assert_int_equal(db_execute(s[1], &request, &last_result), DB_OK);
+	return seen;
+}
+
+static void a_brief_statement_is_counted_and_is_no_task(void **state)
+{
+	(void)state;
+	uint64_t before = fake_counted();
+	assert_int_equal(run_brief().tasks, 0);
+	assert_int_equal(fake_counted(), before + 1);
+}
+
+/* Somebody may have evicted that page, and the stall is to be charged to them. */
+static void a_brief_statement_that_misses_a_page_becomes_a_task(void **state)
+{
+	(void)state;
+	assert_int_equal(db_checkpoint(fixture.engine, DB_CHECKPOINT_TRUNCATE), DB_OK);
+	uint64_t before = fake_counted();
+	struct seen seen = run_brief(); /* the page is in the file, and not in the pool */
+	assert_int_equal(seen.tasks, 1);
+	assert_int_equal(seen.slots, 1);
+	assert_int_equal(fake_counted(), before);
+	assert_int_equal(run_brief().tasks, 0);
+}
+
+static void a_brief_change_is_no_task_either(void **state)
+{
+	(void)state;
+	static const struct db_value one = { .type = DB_INTEGER, .integer = 1 };
+	struct db_request request = {
+		.struct_size = sizeof(request), .parameters = &one, .parameter_count = 1
+	};
+	assert_int_equal(db_prepare(fixture.engine, "UPDATE t SET n = n + 1 WHERE id = ?1",
+				 &request.statement, NULL),
+		DB_OK);
+	uint64_t blocks = fake_blocks(), before = fake_counted();
+	assert_int_equal(db_execute(s[1], &request, &last_result), DB_OK);
+	assert_int_equal(fake_blocks(), blocks);
+	assert_int_equal(fake_counted(), before + 1);
+	assert_int_equal(last_result.changes, 1);
+}
+
 /* It tells nothing while it takes microseconds; but a waiter must be seen with all it holds, or
  * those who wait for its slot would have nobody to blame. */
 static void a_brief_statement_shows_what_it_holds_once_it_waits(void **state)
@@ -663,6 +724,9 @@ int main(void)
 		TEST(what_has_sent_rows_is_not_run_again),
 		TEST(a_statement_can_ask_not_to_be_run_again),
 		TEST(an_exempt_statement_and_a_view_cannot_be_cancelled),
+		TEST(a_brief_statement_is_counted_and_is_no_task),
+		TEST(a_brief_statement_that_misses_a_page_becomes_a_task),
+		TEST(a_brief_change_is_no_task_either),
 		TEST(a_brief_statement_shows_what_it_holds_once_it_waits),
 		TEST(a_brief_statement_on_its_own_thread_shows_them_too),
 		TEST(a_statement_that_is_brief_no_more_shows_what_it_holds),

@@ -36,7 +36,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct task tasks[FAKE_TASKS_MAX];
 static enum cancel_resource_type types[RESOURCES_MAX];
 static uint32_t resource_count;
-static uint64_t generation, misuse, blocks, acknowledged;
+static uint64_t generation, misuse, blocks, acknowledged, counted;
 static uint32_t reported_ppm[REPORTS_MAX], reports;
 static enum cancel_rerun_answer answer = CANCEL_RERUN;
 static void (*block_hook)(void *arg);
@@ -164,6 +164,14 @@ void fake_progress_forget(void)
 	pthread_mutex_unlock(&mutex);
 }
 
+uint64_t fake_counted(void)
+{
+	pthread_mutex_lock(&mutex);
+	uint64_t count = counted;
+	pthread_mutex_unlock(&mutex);
+	return count;
+}
+
 uint32_t fake_live_tasks(void)
 {
 	uint32_t count = 0;
@@ -178,7 +186,7 @@ void fake_reset(void)
 {
 	pthread_mutex_lock(&mutex);
 	memset(tasks, 0, sizeof(tasks));
-	misuse = blocks = acknowledged = reports = 0;
+	misuse = blocks = acknowledged = counted = reports = 0;
 	answer = CANCEL_RERUN;
 	block_hook = NULL;
 	pthread_mutex_unlock(&mutex);
@@ -279,6 +287,15 @@ void cancel_free(struct cancel_task id)
 			current = NULL;
 		task->state = FREE;
 	}
+	pthread_mutex_unlock(&mutex);
+}
+
+void cancel_count_request(uint8_t class_index, uint64_t start_ns, uint64_t end_ns)
+{
+	(void)class_index;
+	pthread_mutex_lock(&mutex);
+	require(current == NULL && start_ns && end_ns >= start_ns);
+	counted++;
 	pthread_mutex_unlock(&mutex);
 }
 

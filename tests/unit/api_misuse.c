@@ -264,6 +264,8 @@ static void a_class_that_does_not_exist_is_class_0(void **state)
 	assert_int_equal(look_at_current().task.class_index, 0);
 	assert_int_equal(counters_now().bad_class, 1);
 	freeCancel(task);
+	countRequest(255, 1, 2);
+	assert_int_equal(counters_now().bad_class, 2);
 }
 
 static void options_without_their_size_are_defaults(void **state)

@@ -37,6 +37,7 @@ static void every_call_does_nothing(void **state)
 	assert_int_equal(blockCancel(), 0);
 	allowCancel();
 	unbindCancel(task, CANCEL_IDLE);
+	countRequest(0, 1, 2);
 	assert_int_equal(rerunCancel(task, &ticket), CANCEL_RERUN);
 	assert_int_equal(deliverCancel(task), CANCEL_ESTATE);
 	freeCancel(task);
@@ -44,8 +45,17 @@ static void every_call_does_nothing(void **state)
 	assert_int_equal(stopCancel(), 0);
 }
 
+static void the_clock_runs_all_the_same(void **state)
+{
+	(void)state;
+	uint64_t before_ns = cancel_now_ns();
+	assert_int_not_equal(before_ns, 0);
+	assert_true(cancel_now_ns() >= before_ns);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_call_does_nothing) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(every_call_does_nothing),
+		cmocka_unit_test(the_clock_runs_all_the_same) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,22 @@ static void time_before_the_task_counts_from_its_arrival(void **state)
 	assert_int_equal(ended().late, before.late + 1);
 }
 
+static void a_request_is_counted_without_a_task(void **state)
+{
+	struct totals before = ended();
+	uint64_t start_ns = cancel_now_ns();
+	(void)state;
+	countRequest(0, start_ns, start_ns + SLO_NS);
+	assert_int_equal(ended().completed, before.completed + 1);
+	assert_int_equal(ended().late, before.late);
+	assert_int_equal(ended().ended_active_ns, before.ended_active_ns + SLO_NS);
+	countRequest(0, start_ns, start_ns + SLO_NS + 1);
+	assert_int_equal(ended().late, before.late + 1);
+	countRequest(0, start_ns, start_ns - 1);
+	assert_int_equal(ended().completed, before.completed + 3);
+	assert_int_equal(ended().ended_active_ns, before.ended_active_ns + 2 * SLO_NS + 1);
+}
+
 static void an_arrival_in_the_future_is_now(void **state)
 {
 	struct cancel_task_options o = { .struct_size = sizeof(o) };
@@ -312,6 +328,7 @@ int main(void)
 		cmocka_unit_test(a_background_task_does_not_bear_its_class_slo),
 		cmocka_unit_test(an_episode_ends_with_the_task),
 		cmocka_unit_test(time_before_the_task_counts_from_its_arrival),
+		cmocka_unit_test(a_request_is_counted_without_a_task),
 		cmocka_unit_test(an_arrival_in_the_future_is_now),
 		cmocka_unit_test(queued_keeps_the_episode_open_and_idle_closes_it),
 		cmocka_unit_test(a_wait_may_begin_on_one_thread_and_end_on_another),
