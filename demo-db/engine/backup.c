@@ -243,13 +243,11 @@ static bool runs_again(struct backup *backup, struct cancel_task task)
 	return false;
 }
 
-static void *run_backup(void *arg)
+static void run_one(struct db_engine *engine)
 {
-	struct db_engine *engine = arg;
 	struct backup *backup = &engine->backup;
 	struct failure failure;
 	backup->owner.age = cancel_now_ns();
-	db_pool_gentle(true); /* it reads every page once: none of them is worth a hot one */
 	struct cancel_task task = begin_task(engine);
 	int status = attempt(engine, &failure);
 	while (status == DB_ECANCELLED && runs_again(backup, task))
@@ -262,12 +260,40 @@ static void *run_backup(void *arg)
 		backup->done++;
 	pthread_mutex_lock(&backup->mutex);
 	backup->running = false;
-	pthread_mutex_unlock(&backup->mutex);
 	lock_owner_destroy(&backup->owner);
+	pthread_mutex_unlock(&backup->mutex);
 	if (options.on_done)
 		options.on_done(options.arg, status, failure.message);
 	free((char *)options.path);
+}
+
+/* One backup after the other, as long as the next is asked for before this thread has left: by
+ * on_done, or by anybody while that runs. Nobody ever waits for this thread under the mutex. */
+static void *run_backups(void *arg)
+{
+	struct db_engine *engine = arg;
+	struct backup *backup = &engine->backup;
+	bool more = true;
+	db_pool_gentle(true); /* it reads every page once: none of them is worth a hot one */
+	while (more) {
+		run_one(engine);
+		pthread_mutex_lock(&backup->mutex);
+		more = backup->living = backup->running;
+		pthread_mutex_unlock(&backup->mutex);
+	}
 	return NULL;
+}
+
+static int start_thread(struct db_engine *engine)
+{
+	struct backup *backup = &engine->backup;
+	if (backup->living)
+		return 0;
+	join_finished(backup);
+	if (pthread_create(&backup->thread, NULL, run_backups, engine))
+		return DB_ETHREAD;
+	backup->living = backup->joinable = true;
+	return 0;
 }
 
 static int start(struct db_engine *engine, const struct db_backup_options *options)
@@ -275,7 +301,6 @@ static int start(struct db_engine *engine, const struct db_backup_options *optio
 	struct backup *backup = &engine->backup;
 	if (backup->running)
 		return DB_EBUSY;
-	join_finished(backup);
 	char *path = strdup(options->path);
 	if (!path)
 		return DB_ENOMEM;
@@ -285,16 +310,15 @@ static int start(struct db_engine *engine, const struct db_backup_options *optio
 		backup->options.pages_per_step = 256;
 	backup->cancelled = backup->requested = false;
 	int rc = lock_owner_init(&backup->owner, &engine->locks, 0);
-	if (rc == 0 && pthread_create(&backup->thread, NULL, run_backup, engine)) {
-		lock_owner_destroy(&backup->owner);
-		rc = DB_ETHREAD;
+	if (rc == 0) {
+		rc = start_thread(engine);
+		if (rc)
+			lock_owner_destroy(&backup->owner);
 	}
-	if (rc) {
+	backup->running = rc == 0;
+	if (rc)
 		free(path);
-		return rc;
-	}
-	backup->running = backup->joinable = true;
-	return 0;
+	return rc;
 }
 
 int db_backup(struct db_engine *engine, const struct db_backup_options *options)

@@ -9,7 +9,8 @@ struct db_engine;
 
 struct backup {		       /* one at a time */
 	pthread_mutex_t mutex; /* leaf but for the locks' space */
-	bool running, joinable;
+	bool running;	       /* one is asked for or being made */
+	bool living, joinable; /* the thread may still take another; it is to be joined */
 	pthread_t thread;
 	struct db_backup_options options; /* path is a copy */
 	struct lock_owner owner;	  /* alive while running */

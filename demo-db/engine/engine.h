@@ -356,7 +356,7 @@ struct db_backup_options { /* zero = default */
 	bool no_rerun;		 /* a cancel by libcancel ends it; else it starts again when calm */
 	uint8_t class_index;
 	uint64_t key;
-	/* On the backup's thread; may be NULL; starts no backup itself. */
+	/* On the backup's thread; may be NULL; may start the next backup. */
 	void (*on_done)(void *arg, int status, const char *message);
 	void *arg;
 };

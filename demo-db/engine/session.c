@@ -83,19 +83,35 @@ static void delist(struct session_list *list, struct db_session *session)
 /* ---- Open and close ---------------------------------------------------------------------------
  */
 
+/* The list last: from then on others see the session. */
 static int init_parts(struct db_session *session)
 {
 	struct db_engine *engine = session->engine;
 	if (pthread_mutex_init(&session->fence, NULL))
 		return DB_ENOMEM;
 	pthread_cond_init(&session->changed, NULL);
-	int rc = enlist(&engine->sessions, session);
-	if (rc == 0)
-		rc = lock_owner_init(&session->owner, &engine->locks, session->number);
-	if (rc == 0)
-		rc = job_init(&session->job, request_run, &session->owner);
-	if (rc == 0)
-		rc = job_init(&session->abort_job, request_abort, &session->owner);
+	int rc = lock_owner_init(&session->owner, &engine->locks, 0);
+	if (rc)
+		goto no_owner;
+	rc = job_init(&session->job, request_run, &session->owner);
+	if (rc)
+		goto no_job;
+	rc = job_init(&session->abort_job, request_abort, &session->owner);
+	if (rc)
+		goto no_abort_job;
+	rc = enlist(&engine->sessions, session);
+	if (rc == 0) {
+		session->owner.number = session->number; /* it waits for nothing yet */
+		return 0;
+	}
+	job_destroy(&session->abort_job);
+no_abort_job:
+	job_destroy(&session->job);
+no_job:
+	lock_owner_destroy(&session->owner);
+no_owner:
+	pthread_cond_destroy(&session->changed);
+	pthread_mutex_destroy(&session->fence);
 	return rc;
 }
 

@@ -283,6 +283,42 @@ static void a_backup_to_nowhere_says_so(void **state)
 	must(s[0], "UPDATE t SET n = 1");
 }
 
+static int backups_left;
+static pthread_t backup_threads[3];
+
+static void on_backup_again(void *arg, int status, const char *message)
+{
+	backup_threads[--backups_left] = pthread_self();
+	if (status == DB_OK && backups_left > 0) {
+		const struct db_backup_options next = { .struct_size = sizeof(next),
+			.path = copy,
+			.on_done = on_backup_again,
+			.arg = arg };
+		status = db_backup(fixture.engine, &next);
+		if (status == DB_OK)
+			return;
+	}
+	on_backup(arg, status, message);
+}
+
+static void the_end_of_a_backup_may_start_the_next_on_the_same_thread(void **state)
+{
+	(void)state;
+	backups_left = 3;
+	told.done = false;
+	const struct db_backup_options first = {
+		.struct_size = sizeof(first), .path = copy, .on_done = on_backup_again, .arg = &told
+	};
+	assert_int_equal(db_backup(fixture.engine, &first), DB_OK);
+	assert_int_equal(await_backup(), DB_OK);
+	assert_int_equal(backups_left, 0);
+	assert_int_equal(stats().backups, 3);
+	assert_true(pthread_equal(backup_threads[2], backup_threads[1]));
+	assert_true(pthread_equal(backup_threads[1], backup_threads[0]));
+	start_backup((struct db_backup_options){ 0 });
+	assert_int_equal(await_backup(), DB_OK);
+}
+
 static void one_backup_at_a_time(void **state)
 {
 	(void)state;
@@ -313,6 +349,7 @@ int main(void)
 		TEST(a_cancelled_backup_leaves_nothing_and_keeps_the_old_copy),
 		TEST(a_backup_to_nowhere_says_so),
 		TEST(one_backup_at_a_time),
+		TEST(the_end_of_a_backup_may_start_the_next_on_the_same_thread),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
