@@ -22,8 +22,9 @@ struct authorizer {
 	struct lock_set *set; /* COLLECT: filled; CHECK: what is held */
 	/* COLLECT: findings */
 	bool writes_main, writes_temp, makes_temp, reindexes;
-	bool drops; /* a DROP is being compiled */
-	int failed; /* DB_ETABLES, DB_ENOMEM: the set is incomplete */
+	bool reads_all; /* every table, by a function the authorizer does not look into */
+	bool drops;	/* a DROP is being compiled */
+	int failed;	/* DB_ETABLES, DB_ENOMEM: the set is incomplete */
 	/* why something was denied */
 	bool missed;	  /* CHECK: a table outside the set: lock more and retry */
 	int denied;	  /* a db_error, 0 = nothing was denied */

@@ -69,7 +69,9 @@ static void mark_slots(struct deadlock_node *nodes, const struct job_list *list)
 
 static void mark_slot_waiters(struct deadlock_node *nodes, const struct workers *workers)
 {
-	for (uint32_t i = JOB_RESUME; i < JOB_CLASSES; i++) /* JOB_FINISH always gets its slot */
+	for (uint32_t i = JOB_RESUME; i < JOB_CLASSES;
+		i++) /* the front class gets its slot: the last is
+		      * held by nobody who waits for a lock */
 		for (struct job *job = workers->queues[i].first; job; job = job->next)
 			if (job->owner)
 				nodes[job->owner->node].kind = NODE_SLOT;

@@ -352,6 +352,14 @@ static void tell_timeout(struct lock_owner *owner, uint64_t timeout_ns)
 		(unsigned long long)(timeout_ns / 1000000));
 }
 
+static int tell_not_available(struct lock_owner *owner, const struct lock *lock, uint8_t mode)
+{
+	snprintf(owner->wait_text, sizeof(owner->wait_text),
+		"%s on %s is not available at once, and this statement may not wait",
+		lock->kind->mode_names[mode - 1], lock->name);
+	return DB_ELOCKTIMEOUT;
+}
+
 static int sleep_until_served(struct lock_owner *owner, uint64_t timeout_ns)
 {
 	struct lock_space *space = owner->space;
@@ -410,10 +418,15 @@ int lock_acquire(struct lock_owner *owner, const struct lock_request *requests, 
 	pthread_mutex_lock(&owner->space->mutex);
 	for (uint32_t i = 0; i < count && rc == 0; i++) {
 		rc = try_one(owner, requests[i].lock, requests[i].mode);
-		if (rc == LOCK_PENDING)
-			rc = owner->cancelled ? owner->cancelled
-					      : wait_for_one(owner, requests[i].lock,
-							requests[i].mode, timeout_ns, waited);
+		if (rc != LOCK_PENDING)
+			continue;
+		if (owner->cancelled)
+			rc = owner->cancelled;
+		else if (!timeout_ns)
+			rc = tell_not_available(owner, requests[i].lock, requests[i].mode);
+		else
+			rc = wait_for_one(
+				owner, requests[i].lock, requests[i].mode, timeout_ns, waited);
 	}
 	pthread_mutex_unlock(&owner->space->mutex);
 	return rc;

@@ -100,9 +100,9 @@ void lock_init(
 int lock_owner_init(struct lock_owner *owner, struct lock_space *space, uint64_t number);
 void lock_owner_destroy(struct lock_owner *owner);
 
-/* Takes the locks in the order given, waiting for each at most timeout_ns. 0, DB_ELOCKTIMEOUT,
- * DB_EDEADLOCK, DB_ENOMEM, or what lock_cancel gave. What was granted stays granted. The owner's
- * task is the thread's current one. */
+/* Takes the locks in the order given, waiting for each at most timeout_ns (0: not at all). 0,
+ * DB_ELOCKTIMEOUT, DB_EDEADLOCK, DB_ENOMEM, or what lock_cancel gave. What was granted stays
+ * granted. The owner's task is the thread's current one. */
 int lock_acquire(struct lock_owner *owner, const struct lock_request *requests, uint32_t count,
 	uint64_t timeout_ns, struct lock_waited *waited);
 /* Gives up `from` of a lock held in it, keeping or adding the weaker `to`; never waits. */

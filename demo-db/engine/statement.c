@@ -115,6 +115,11 @@ static int lock_reindexed(
 static int lock_explicitly(struct compiled *compiled, struct authorizer *authorizer, sqlite3 *db)
 {
 	const char *all = "SELECT name FROM sqlite_schema WHERE type='table'";
+	if (authorizer->reads_all) {
+		compiled->whole = true;
+		return lock_all_tables(
+			authorizer, db, &compiled->locks, TABLE_ACCESS_SHARE, all, NULL);
+	}
 	switch (compiled->verb) {
 	case VERB_VACUUM:
 		compiled->whole = true;

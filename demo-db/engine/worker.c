@@ -232,6 +232,16 @@ bool workers_promote(struct workers *workers, struct job *job)
 	return waits;
 }
 
+bool workers_may_wait(struct workers *workers, struct job *job)
+{
+	pthread_mutex_lock(&workers->mutex);
+	if (job->class == JOB_FINISH && workers->used <= limit_of(workers, JOB_RESUME))
+		job->class = JOB_RESUME;
+	bool may = job->class != JOB_FINISH;
+	pthread_mutex_unlock(&workers->mutex);
+	return may;
+}
+
 /* ---- Threads -------------------------------------------------------------------------------- */
 
 static void *worker_thread(void *arg)

@@ -7,6 +7,7 @@
  * them would otherwise wait for ever:
  *
  *	JOB_FINISH   COMMIT, ROLLBACK, cancels, system views: never wait for a lock   slots + 2
+ *	             (a view with a table in it: workers_may_wait)
  *	JOB_RESUME   other statements of sessions that hold locks                      slots + 1
  *	JOB_NORMAL   everything else, by priority; within one the tenant with the
  *	             fewest slots, then first come first served                        slots
@@ -81,6 +82,10 @@ void workers_leave(struct workers *workers, struct job *job);
 void workers_detach(struct workers *workers, struct job *job);
 /* Moves a waiting job to the front class (a cancel reached it). False if it does not wait. */
 bool workers_promote(struct workers *workers, struct job *job);
+/* May the running job wait for a lock? Not one of the front class that has the last slot: that is
+ * kept for those who never wait. Another of that class is of the resumed statements from here on.
+ */
+bool workers_may_wait(struct workers *workers, struct job *job);
 /* The calling worker thread is being cancelled by pthread_cancel: start another in its place. */
 void workers_replace_thread(struct workers *workers);
 

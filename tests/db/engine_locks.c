@@ -205,6 +205,34 @@ static void a_foreign_key_locks_the_other_table(void **state)
 	assert_int_equal(ask(s[0], "SELECT count(*) FROM child"), 0);
 }
 
+static void an_integrity_check_locks_every_table_however_it_is_asked(void **state)
+{
+	(void)state;
+	static const char *const checks[] = { "PRAGMA integrity_check",
+		"SELECT * FROM pragma_integrity_check", "SELECT * FROM PRAGMA_QUICK_CHECK(3)",
+		"SELECT count(*) FROM pragma_foreign_key_check('t')",
+		"SELECT sum(pageno) FROM dbstat" };
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+		lock(s[0], "u", "ACCESS EXCLUSIVE");
+		begin(&p[1], s[1], checks[i]);
+		await_wait(&fixture, s[1], DB_WAIT_TABLE);
+		must(s[0], "COMMIT");
+		assert_int_equal(await(&p[1]), DB_OK);
+	}
+	must(s[0], "SELECT * FROM pragma_table_info('t')");
+}
+
+static void a_table_may_be_named_like_a_pragma_and_is_locked_all_the_same(void **state)
+{
+	(void)state;
+	must(s[0], "CREATE TABLE pragma_notes(n INTEGER)");
+	lock(s[0], "pragma_notes", "ACCESS EXCLUSIVE");
+	begin(&p[1], s[1], "SELECT * FROM pragma_notes");
+	await_wait(&fixture, s[1], DB_WAIT_TABLE);
+	must(s[0], "COMMIT");
+	assert_int_equal(await(&p[1]), DB_OK);
+}
+
 static void explain_locks_nothing_for_writing(void **state)
 {
 	(void)state;
@@ -395,6 +423,8 @@ int main(void)
 		TEST(a_view_locks_what_it_reads),
 		TEST(a_trigger_locks_what_it_writes),
 		TEST(a_foreign_key_locks_the_other_table),
+		TEST(an_integrity_check_locks_every_table_however_it_is_asked),
+		TEST(a_table_may_be_named_like_a_pragma_and_is_locked_all_the_same),
 		TEST(explain_locks_nothing_for_writing),
 		TEST(definitions_and_maintenance_lock_exclusively),
 		TEST(create_index_lets_readers_pass),

@@ -329,6 +329,28 @@ static void a_system_view_answers_while_every_worker_is_stuck(void **state)
 	free_workers();
 }
 
+/* The slot beyond those of resumed statements belongs to those who never wait: a view that turns
+ * out to read a table may wait for its lock only where another may. */
+static void a_view_that_wants_a_lock_leaves_the_last_slot_to_commits(void **state)
+{
+	(void)state;
+	const struct db_request view = { .sql = "SELECT count(*) FROM t", .flags = DB_VIEW };
+	must(s[0], "BEGIN");
+	must(s[0], "LOCK TABLE t");
+	for (int i = 1; i <= WORKERS; i++)
+		begin(&p[i], s[i], "SELECT * FROM t");
+	begin_request(&p[3], s[3], view);
+	await_waiters(&fixture, WORKERS + 1, 0);
+	begin_request(&p[4], s[4], view);
+	assert_int_equal(await(&p[4]), DB_ELOCKTIMEOUT);
+	assert_string_equal(p[4].result.sqlstate, "55P03");
+	assert_non_null(strstr(p[4].message, "ACCESS SHARE on t is not available"));
+	begin(&p[0], s[0], "COMMIT");
+	assert_int_equal(await(&p[0]), DB_OK);
+	for (int i = 1; i <= 3; i++)
+		assert_int_equal(await(&p[i]), DB_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -349,6 +371,7 @@ int main(void)
 		TEST(a_long_wait_is_no_deadlock),
 		TEST(db_execute_waits_for_a_slot_in_its_turn),
 		TEST(a_system_view_answers_while_every_worker_is_stuck),
+		TEST(a_view_that_wants_a_lock_leaves_the_last_slot_to_commits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
