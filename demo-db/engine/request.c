@@ -396,6 +396,10 @@ static int prepare_request(
 	if (rc)
 		return rc;
 	set_run(session, request, text);
+	if (class_of(session) == JOB_NORMAL && workers_are_full(&session->engine->workers)) {
+		settle(session, false);
+		return DB_EQUEUE;
+	}
 	session->synchronous = synchronous;
 	session->done = false;
 	session->job.priority = request->priority;
@@ -421,7 +425,9 @@ static int enqueue(struct db_session *session, bool caller_runs)
 	return rc;
 }
 
-/* The queue was full: as if the statement had never come. */
+/* The queue was full: as if the statement had never come. Not quite: its task was there, and its
+ * end is a completion to the library. So a full queue refuses before there is one
+ * (prepare_request); here only who lost the last place meanwhile is refused. */
 static int refuse(struct db_session *session, int rc, bool bound)
 {
 	if (!bound && session->task.id)

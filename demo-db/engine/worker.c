@@ -12,6 +12,7 @@
  */
 #include "demo-db/engine/worker.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,19 @@ static void list_remove(struct job_list *list, struct job *job)
 
 /* ---- Queues --------------------------------------------------------------------------------- */
 
+static void count_normal(struct workers *workers, int change)
+{
+	uint32_t count = atomic_load_explicit(&workers->normal_waiting, memory_order_relaxed);
+	atomic_store_explicit(
+		&workers->normal_waiting, count + (uint32_t)change, memory_order_relaxed);
+}
+
+bool workers_are_full(const struct workers *workers)
+{
+	return atomic_load_explicit(&workers->normal_waiting, memory_order_relaxed) >=
+	       workers->queue_limit;
+}
+
 static int queue_push(struct workers *workers, struct job *job)
 {
 	if (job->class == JOB_NORMAL) {
@@ -51,6 +65,7 @@ static int queue_push(struct workers *workers, struct job *job)
 		job->work.tenant = job->tenant;
 		if (!cancel_work_queue_push(&workers->normal, job->since_ns, &job->work))
 			return DB_EQUEUE;
+		count_normal(workers, 1);
 	}
 	list_append(&workers->queues[job->class], job);
 	workers->waiting++;
@@ -59,8 +74,10 @@ static int queue_push(struct workers *workers, struct job *job)
 
 static void queue_remove(struct workers *workers, struct job *job)
 {
-	if (job->class == JOB_NORMAL)
+	if (job->class == JOB_NORMAL) {
 		cancel_work_queue_remove(&workers->normal, &job->work);
+		count_normal(workers, -1);
+	}
 	list_remove(&workers->queues[job->class], job);
 	workers->waiting--;
 }
@@ -74,6 +91,7 @@ static struct job *queue_pop(struct workers *workers, enum job_class class)
 	if (class == JOB_NORMAL) {
 		struct cancel_work *work = cancel_work_queue_pop(&workers->normal, 0);
 		job = (struct job *)(void *)((char *)work - offsetof(struct job, work));
+		count_normal(workers, -1);
 	}
 	list_remove(&workers->queues[class], job);
 	workers->waiting--;
@@ -292,6 +310,7 @@ int workers_start(struct workers *workers, uint32_t slots, uint32_t queue_limit)
 {
 	memset(workers, 0, sizeof(*workers));
 	workers->slots = slots;
+	workers->queue_limit = queue_limit;
 	const struct cancel_work_queue_options normal = { .struct_size = sizeof(normal),
 		.order = CANCEL_WORK_PRIORITY_FIRST,
 		.tenants = DB_TENANTS,

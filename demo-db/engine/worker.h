@@ -32,7 +32,6 @@ struct job {
 	enum job_class class;
 	uint8_t priority, tenant;
 	bool caller_runs; /* its owner sleeps in workers_await */
-	bool counted;	  /* in queued */
 	uint64_t since_ns;
 	pthread_cond_t granted;
 	/* Set by the owner before the job is first used. */
@@ -51,7 +50,9 @@ struct workers {
 	pthread_cond_t work; /* a job is ready, or stop */
 	uint32_t slots;	     /* for everybody */
 	uint32_t used;
-	uint32_t waiting;		     /* jobs in all queues */
+	uint32_t waiting;		 /* jobs in all queues */
+	_Atomic uint32_t normal_waiting; /* … in the normal one; for workers_are_full */
+	uint32_t queue_limit;
 	struct cancel_work_queue normal;     /* the order of the normal class */
 	struct job_list queues[JOB_CLASSES]; /* who waits, in order of arrival */
 	struct job_list ready, running;
@@ -68,6 +69,9 @@ void workers_stop(struct workers *workers); /* nothing is queued or running */
 int job_init(struct job *job, bool (*run)(struct job *), struct lock_owner *owner);
 void job_destroy(struct job *job);
 
+/* Would a normal job be refused now? Read without the mutex: the next to queue may hear otherwise.
+ */
+bool workers_are_full(const struct workers *workers);
 /* A slot for the calling thread, if one is free and nobody of its class waits. */
 bool workers_try_enter(struct workers *workers, struct job *job);
 /* Queues the job; run() follows on a worker. DB_EQUEUE when the normal queue is full. */

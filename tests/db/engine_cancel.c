@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CLIENTS 6
+#define CLIENTS	    6
+#define QUEUE_LIMIT 3
 
 static struct fixture fixture;
 static struct db_session *s[CLIENTS];
@@ -19,6 +20,7 @@ static int set_up(void **state)
 	(void)state;
 	fake_reset();
 	struct db_options options = { .workers = 2,
+		.queue_limit = QUEUE_LIMIT,
 		.pool_bytes = 4u << 20,
 		.io = DB_IO_BUFFERED,
 		.read_latency_ns = 1000,
@@ -475,6 +477,31 @@ static void a_statement_can_ask_not_to_be_run_again(void **state)
 	assert_int_equal(p[1].result.reruns, 0);
 }
 
+/* The end of a task is a completion: a flood of refusals would look like good throughput. */
+static void a_refused_statement_is_no_task(void **state)
+{
+	(void)state;
+	const struct db_request request = { .struct_size = sizeof(request), .sql = "SELECT 1" };
+	for (int i = 0; i < 2; i++) {
+		begin(&p[i], s[i], ENDLESS);
+		await_wait(&fixture, s[i], DB_WAIT_NONE);
+	}
+	for (int i = 2; i < 2 + QUEUE_LIMIT; i++)
+		begin(&p[i], s[i], "SELECT 1");
+	uint64_t created = fake_created();
+	assert_int_equal(db_submit(s[5], &request), DB_EQUEUE);
+	assert_int_equal(db_execute(s[5], &request, &last_result), DB_EQUEUE);
+	assert_int_equal(last_result.transaction, 'I');
+	assert_int_equal(fake_created(), created);
+	for (int i = 0; i < 2; i++) {
+		db_cancel_session(s[i]);
+		assert_int_equal(await(&p[i]), DB_ECANCELLED);
+	}
+	for (int i = 2; i < 2 + QUEUE_LIMIT; i++)
+		assert_int_equal(await(&p[i]), DB_OK);
+	must(s[5], "SELECT 1");
+}
+
 static void an_exempt_statement_and_a_view_cannot_be_cancelled(void **state)
 {
 	(void)state;
@@ -723,6 +750,7 @@ int main(void)
 		TEST(the_client_can_cancel_a_statement_that_waits_for_its_rerun),
 		TEST(what_has_sent_rows_is_not_run_again),
 		TEST(a_statement_can_ask_not_to_be_run_again),
+		TEST(a_refused_statement_is_no_task),
 		TEST(an_exempt_statement_and_a_view_cannot_be_cancelled),
 		TEST(a_brief_statement_is_counted_and_is_no_task),
 		TEST(a_brief_statement_that_misses_a_page_becomes_a_task),

@@ -142,6 +142,11 @@ uint64_t fake_blocks(void)
 	return read_locked(&blocks);
 }
 
+uint64_t fake_created(void)
+{
+	return read_locked(&generation);
+}
+
 uint64_t fake_acknowledged(void)
 {
 	return read_locked(&acknowledged);

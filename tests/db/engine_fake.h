@@ -30,6 +30,7 @@ uint64_t fake_misuse(void); /* 0 for a correct host */
 uint32_t fake_live_tasks(void);
 uint64_t fake_counted(void); /* calls of cancel_count_request */
 uint64_t fake_blocks(void);	  /* calls of cancel_block */
+uint64_t fake_created(void);	  /* tasks so far */
 uint64_t fake_acknowledged(void); /* requests seen by their task */
 /* Every cancel_progress since fake_progress_forget, in parts per million; returns how many. */
 uint32_t fake_progress(uint32_t ppm[], uint32_t limit);
