@@ -176,7 +176,8 @@ CANCEL_API int cancel_start(const struct cancel_config *config) CANCEL_MUST_CHEC
 /*
  * Stops both threads; waits for an action that is running. The caller holds no lock an action
  * takes. Tasks alive at this moment stay valid and are freed by their owners as usual; resources
- * are forgotten once no task is left. cancel_start may be called again.
+ * are forgotten once no task is left: an id kept over the next cancel_start is no resource any more
+ * (counted, and nothing is done). cancel_start may be called again.
  * In a forked child the library is off and every task untracked; the child may start it anew.
  * Errors: ESTATE (not started, or called by an action). Cold.
  */

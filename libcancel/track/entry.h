@@ -10,9 +10,10 @@
 
 #define ENTRY_NONE CANCEL_ENTRIES_MAX
 
+/* The whole id and the instance: an id of another age finds nothing. */
 static inline uint64_t entry_key(struct cancel_resource r, uint32_t instance)
 {
-	return (uint64_t)instance << 8 | (r.id & 0xff);
+	return (uint64_t)instance << 32 | r.id;
 }
 
 static inline uint32_t key_resource(uint64_t key)
@@ -22,7 +23,7 @@ static inline uint32_t key_resource(uint64_t key)
 
 static inline uint32_t key_instance(uint64_t key)
 {
-	return (uint32_t)(key >> 8);
+	return (uint32_t)(key >> 32);
 }
 
 /* Owner. The index of the entry with this key, ENTRY_NONE if there is none. Tasks mostly use what

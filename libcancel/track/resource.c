@@ -12,6 +12,7 @@
 #include "libcancel/track/run.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf; of writing, and of names */
+_Atomic uint32_t resource_table_age;
 struct resource resource_table[CANCEL_RESOURCES_MAX];
 static _Atomic uint32_t table_count; /* released after the entry it covers is written */
 
@@ -43,7 +44,8 @@ static bool symmetric(const uint8_t *conflicts)
 static uint32_t make_id(uint32_t index, enum cancel_resource_type type, uint32_t modes)
 {
 	uint32_t width_log2 = modes <= 2 ? 5 : modes <= 4 ? 4 : 3;
-	return (index + 1) | (uint32_t)type << 8 | width_log2 << 10 | modes << 13;
+	return (index + 1) | (uint32_t)type << 8 | width_log2 << 10 | modes << 13 |
+	       load_relaxed(&resource_table_age) << RESOURCE_AGE_SHIFT;
 }
 
 static struct cancel_resource find(const char *name, enum cancel_resource_type type)
@@ -112,6 +114,8 @@ void resources_forget(void)
 {
 	pthread_mutex_lock(&lock);
 	store_release(&table_count, 0);
+	uint32_t age = load_relaxed(&resource_table_age) + 1;
+	store_relaxed(&resource_table_age, age << RESOURCE_AGE_SHIFT >> RESOURCE_AGE_SHIFT);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -128,7 +132,7 @@ void resources_unlock(void)
 int cancel_resource_index(struct cancel_resource r)
 {
 	uint32_t index = resource_index(r);
-	return r.id && index < resource_count() ? (int)index : -1;
+	return resource_valid(r) && index < resource_count() ? (int)index : -1;
 }
 
 void cancel_resource_name(int index, char name[CANCEL_NAME_MAX])

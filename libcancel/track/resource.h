@@ -3,7 +3,9 @@
  * resource.h - the table of resources, and what a resource's id says about it.
  *
  * The id carries all a hot call needs: bits 0-7 index + 1, 8-9 type, 10-12 log2 of the width of a
- * lock mode's nesting count, 13-16 number of lock modes (1 where there are none).
+ * lock mode's nesting count, 13-16 number of lock modes (1 where there are none), 17-31 the age:
+ * how often the table has been emptied (modulo 2^15). An id kept over a stop and a start is of
+ * another age than the table and is refused: its index may be another resource by now.
  */
 #ifndef CANCEL_TRACK_RESOURCE_H
 #define CANCEL_TRACK_RESOURCE_H
@@ -32,9 +34,20 @@ static inline uint32_t resource_modes(struct cancel_resource r)
 	return r.id >> 13 & 15;
 }
 
+#define RESOURCE_AGE_SHIFT 17
+
+static inline uint32_t resource_age(struct cancel_resource r)
+{
+	return r.id >> RESOURCE_AGE_SHIFT;
+}
+
+/* Of the table. Written while no task is alive; whoever begins one has seen run.state since. */
+extern internal _Atomic uint32_t resource_table_age;
+
 static inline bool resource_valid(struct cancel_resource r)
 {
-	return resource_index(r) < CANCEL_RESOURCES_MAX && resource_type(r);
+	return resource_index(r) < CANCEL_RESOURCES_MAX && resource_type(r) &&
+	       resource_age(r) == load_relaxed(&resource_table_age);
 }
 
 struct resource { /* written before the count that covers it is released; then constant */

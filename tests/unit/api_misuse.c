@@ -194,6 +194,36 @@ static void an_id_that_is_no_resource_is_counted(void **state)
 	freeCancel(task);
 }
 
+/* Its index is another resource's by now, of another type even. */
+static void an_id_from_before_the_last_stop_is_no_resource(void **state)
+{
+	struct cancel_resource old = createResource("table", CANCEL_LOCK, NULL);
+	struct cancel_task none = { 0 };
+	(void)state;
+	assert_int_equal(stopCancel(), 0);
+	start_quietly();
+	assert_int_equal(cancel_resource_index(old), -1);
+	struct cancel_resource pool = createResource("pool", CANCEL_MEMORY, NULL);
+	assert_int_equal(cancel_resource_index(pool), 0);
+	struct cancel_task task = createCancel(NULL);
+	slowByResource(old, CANCEL_SHARED);
+	assert_int_equal(look_at_current().task.entry_count, 0);
+	getResource(pool, 1);
+	freeResource(pool, 1);
+	getResource(old, CANCEL_SHARED); /* though "pool" is what the task used last */
+	freeResource(old, CANCEL_SHARED);
+	giveUpResource(old);
+	evictResource(old, none, 1);
+	missResource(old, none);
+	assert_int_equal(counters_now().bad_resource, 6);
+	struct look look = look_at_current();
+	assert_int_equal(look.task.entry_count, 1);
+	assert_int_equal(look.entries[0].resource, 0);
+	assert_int_equal(look.entries[0].held, 0);
+	freeCancel(task);
+	assert_int_equal(counters_now().leaked_holds, 0);
+}
+
 static void leaks_are_counted_and_released(void **state)
 {
 	struct cancel_resource table = createResource("table", CANCEL_LOCK, NULL);
@@ -370,6 +400,7 @@ int main(void)
 		EACH(a_double_release_is_counted),
 		EACH(a_mode_the_lock_has_not_is_counted),
 		EACH(an_id_that_is_no_resource_is_counted),
+		EACH(an_id_from_before_the_last_stop_is_no_resource),
 		EACH(leaks_are_counted_and_released),
 		EACH(the_65th_resource_is_untracked),
 		EACH(a_resource_needs_a_name_a_type_and_symmetric_conflicts),
