@@ -23,6 +23,7 @@
 
 /* A plain load and store, for fields only one thread writes: no read-modify-write. */
 #define bump_relaxed(p, v) store_relaxed((p), load_relaxed(p) + (v))
+#define bump_release(p, v) store_release((p), load_relaxed(p) + (v))
 
 /* Success orders; a failed attempt only reloads. */
 #define cas_relaxed(p, old, new)                                                                   \

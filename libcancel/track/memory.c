@@ -110,14 +110,14 @@ void cancel_evict(struct cancel_resource r, struct cancel_task owner, uint64_t u
 	uint64_t key = entry_key(r, 0);
 	uint32_t i = entry_find(s, key);
 	if (unlikely(i == ENTRY_NONE) && (i = entry_take(s, key)) == ENTRY_NONE) {
-		bump_relaxed(&entry_folded(s, resource_index(r))->evicted, units);
+		bump_release(&entry_folded(s, resource_index(r))->evicted, units);
 		count_hot(s, HOT_entries_dropped);
 		return;
 	}
 	uint64_t before = load_relaxed(&s->entries[i].aux);
 	if (!before)
 		charge_begin(s, resource_index(r));
-	store_relaxed(&s->entries[i].aux, before + units);
+	store_release(&s->entries[i].aux, before + units);
 }
 
 void cancel_miss(struct cancel_resource r, struct cancel_task evictor)

@@ -8,9 +8,10 @@
  * odd or different means read again. Amounts may change: each word is consistent alone (span.h), so
  * the copy is some instant's truth to within the instructions of one call.
  *
- * Every load between is an acquire, and every store that changes the meaning of a word is a
- * release behind an odd `layout` (entry.c, task.c); so a reader that saw any of them sees the odd
- * or the next value when it looks again.
+ * Every load between is an acquire and every store a release; those that change the meaning of a
+ * word stand behind an odd `layout` (entry.c, task.c), and amounts stand behind the meaning they
+ * were written for (usage.c). So a reader that saw any of them sees the odd or the next value when
+ * it looks again, whatever the machine's own order.
  */
 #include "libcancel/track/read.h"
 

@@ -78,7 +78,7 @@ struct slot {
 	_Atomic uint32_t next_free; /* index + 1, while on a free list */
 
 	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t
-		keys[CANCEL_ENTRIES_MAX]; /* instance << 8 | resource index + 1 */
+		keys[CANCEL_ENTRIES_MAX]; /* instance << 32 | id of the resource; see entry.h */
 	struct entry entries[CANCEL_ENTRIES_MAX];
 };
 _Static_assert(sizeof(struct slot) == 1024, "a slot is 1 KiB");
@@ -122,11 +122,11 @@ struct slot_side {
 
 static inline void folded_clear(struct folded *f)
 {
-	store_relaxed(&f->hold, 0);
-	store_relaxed(&f->wait, 0);
-	store_relaxed(&f->evicted, 0);
-	store_relaxed(&f->waits, 0);
-	store_relaxed(&f->acquires, 0);
+	store_release(&f->hold, 0);
+	store_release(&f->wait, 0);
+	store_release(&f->evicted, 0);
+	store_release(&f->waits, 0);
+	store_release(&f->acquires, 0);
 }
 
 struct slot_chunk {

@@ -365,6 +365,6 @@ void cancel_progress(uint64_t done, uint64_t expected)
 		count_untracked();
 		return;
 	}
-	store_relaxed(&s->progress_done, done);
-	store_relaxed(&s->progress_expected, expected);
+	store_release(&s->progress_done, done); /* as all in a slot: see usage.c */
+	store_release(&s->progress_expected, expected);
 }

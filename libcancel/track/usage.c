@@ -2,10 +2,14 @@
 /*
  * usage.c - the hot calls: waiting for a resource, getting it, giving it back.
  *
- * All by the thread the task is bound to, which is the only writer of its slot: loads and relaxed
- * stores, no read-modify-write, no lock, no allocation. A reader may see one word of an entry
- * changed and the next not yet; each word is meaningful alone (span.h), so the worst it gets is a
- * hold whose count is one instruction old. What a wait for MEMORY means to others is memory.c's.
+ * All by the thread the task is bound to, which is the only writer of its slot: loads and stores,
+ * no read-modify-write, no lock, no allocation. The stores are releases, though each word is
+ * consistent alone: what an entry means (its key, the task in the slot) was written before them,
+ * and a reader that sees a new amount must see a new meaning too when it looks again (read.c). On
+ * x86 that is the same instruction; on ARM the order must be asked for. A reader may see one word
+ * of an entry changed and the next not yet; each word is meaningful alone (span.h), so the worst it
+ * gets is a hold whose count is one instruction old. What a wait for MEMORY means to others is
+ * memory.c's.
  */
 #include "libcancel/track/usage.h"
 
@@ -53,7 +57,7 @@ static seldom void not_usable(struct cancel_resource r)
 static seldom void slots_change(struct entry *e, uint64_t held, uint64_t now_ns)
 {
 	uint32_t counted = held < SPAN_COUNT_MAX ? (uint32_t)held : SPAN_COUNT_MAX;
-	store_relaxed(&e->hold, span_change(load_relaxed(&e->hold), counted, now_ns));
+	store_release(&e->hold, span_change(load_relaxed(&e->hold), counted, now_ns));
 }
 
 static inline bool several_slots(struct cancel_resource r, uint64_t before, uint64_t after)
@@ -68,8 +72,8 @@ static void folded_slow(struct slot *s, struct cancel_resource r)
 	struct folded *f = entry_folded(s, resource_index(r));
 	uint64_t wait = load_relaxed(&f->wait);
 	if (span_count(wait) < SPAN_COUNT_MAX)
-		store_relaxed(&f->wait, span_step(wait, 1, clock_stamp_ns()));
-	bump_relaxed(&f->waits, 1);
+		store_release(&f->wait, span_step(wait, 1, clock_stamp_ns()));
+	bump_release(&f->waits, 1);
 	count_hot(s, HOT_entries_dropped);
 }
 
@@ -79,7 +83,7 @@ static bool folded_end_wait(struct slot *s, struct cancel_resource r)
 	uint64_t wait = load_relaxed(&f->wait);
 	if (!span_count(wait))
 		return false;
-	store_relaxed(&f->wait, span_step(wait, -1, clock_stamp_ns()));
+	store_release(&f->wait, span_step(wait, -1, clock_stamp_ns()));
 	return true;
 }
 
@@ -89,8 +93,8 @@ static void folded_get(struct slot *s, struct cancel_resource r)
 	uint64_t hold = load_relaxed(&f->hold);
 	folded_end_wait(s, r);
 	if (span_count(hold) < SPAN_COUNT_MAX)
-		store_relaxed(&f->hold, span_step(hold, 1, clock_stamp_ns()));
-	bump_relaxed(&f->acquires, 1);
+		store_release(&f->hold, span_step(hold, 1, clock_stamp_ns()));
+	bump_release(&f->acquires, 1);
 	count_hot(s, HOT_entries_dropped);
 }
 
@@ -102,7 +106,7 @@ static bool folded_release(struct slot *s, struct cancel_resource r)
 	uint64_t hold = load_relaxed(&f->hold);
 	if (!span_count(hold))
 		return false;
-	store_relaxed(&f->hold, span_step(hold, -1, clock_stamp_ns()));
+	store_release(&f->hold, span_step(hold, -1, clock_stamp_ns()));
 	if (load_relaxed(&s->watch_mask))
 		task_check_released(s);
 	return true;
@@ -114,7 +118,7 @@ static seldom void end_wait(
 	struct slot *s, struct cancel_resource r, struct entry *e, uint64_t now_ns)
 {
 	uint64_t since_ns = load_relaxed(&e->waiting_since_ns);
-	store_relaxed(&e->wait, span_step(load_relaxed(&e->wait), -1, now_ns));
+	store_release(&e->wait, span_step(load_relaxed(&e->wait), -1, now_ns));
 	if (resource_type(r) == CANCEL_MEMORY)
 		memory_stall_ended(s, r, now_ns > since_ns ? now_ns - since_ns : 0);
 }
@@ -125,7 +129,7 @@ static void want(struct entry *e, struct cancel_resource r, uint64_t amount, boo
 	uint64_t aux = load_relaxed(&e->aux) & ~(uint64_t)AUX_WANTED;
 	uint64_t mode = resource_type(r) == CANCEL_LOCK ? amount : 0;
 	if (resource_type(r) != CANCEL_MEMORY)
-		store_relaxed(&e->aux, (aux | mode) + (waits ? 0 : AUX_WAIT));
+		store_release(&e->aux, (aux | mode) + (waits ? 0 : AUX_WAIT));
 }
 
 void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
@@ -147,8 +151,8 @@ void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
 	if (span_count(wait))
 		return;
 	uint64_t now_ns = clock_stamp_ns();
-	store_relaxed(&e->waiting_since_ns, now_ns);
-	store_relaxed(&e->wait, span_step(wait, 1, now_ns));
+	store_release(&e->waiting_since_ns, now_ns);
+	store_release(&e->wait, span_step(wait, 1, now_ns));
 }
 
 void cancel_give_up(struct cancel_resource r, uint32_t instance)
@@ -183,13 +187,13 @@ static void hold_changed(
 	struct entry *e, struct cancel_resource r, uint64_t before, uint64_t held, uint64_t now_ns)
 {
 	if (!before)
-		store_relaxed(&e->since_ns, now_ns);
+		store_release(&e->since_ns, now_ns);
 	if (several_slots(r, before, held))
 		slots_change(e, held, now_ns);
 	else if (!before && held)
-		store_relaxed(&e->hold, span_step(load_relaxed(&e->hold), 1, now_ns));
+		store_release(&e->hold, span_step(load_relaxed(&e->hold), 1, now_ns));
 	else if (before && !held)
-		store_relaxed(&e->hold, span_step(load_relaxed(&e->hold), -1, now_ns));
+		store_release(&e->hold, span_step(load_relaxed(&e->hold), -1, now_ns));
 }
 
 /* Any get: a new entry, the end of a wait, nesting, several slots, a precise stamp. */
@@ -216,10 +220,10 @@ static __attribute__((noinline)) void get_any(
 		held += in_field(r, amount);
 	if (span_count(load_relaxed(&e->wait)))
 		end_wait(s, r, e, now_ns);
-	store_relaxed(&e->held, held);
+	store_release(&e->held, held);
 	hold_changed(e, r, before, held, now_ns);
 	if (resource_type(r) != CANCEL_MEMORY)
-		bump_relaxed(&e->aux, AUX_ACQUIRE);
+		bump_release(&e->aux, AUX_ACQUIRE);
 }
 
 /* The amount of a usual call: a mode that exists, or 1 (an id says 1 mode where there are none). */
@@ -243,11 +247,11 @@ void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
 		struct entry *e = &s->entries[s->last];
 		if (likely(load_relaxed(&s->keys[s->last]) == entry_key(r, instance) &&
 			    !load_relaxed(&e->held) && !span_count(load_relaxed(&e->wait)))) {
-			store_relaxed(&e->held, usual_field(r, amount));
-			store_relaxed(&e->since_ns, now_ns);
-			store_relaxed(&e->hold, span_step(load_relaxed(&e->hold), 1, now_ns));
+			store_release(&e->held, usual_field(r, amount));
+			store_release(&e->since_ns, now_ns);
+			store_release(&e->hold, span_step(load_relaxed(&e->hold), 1, now_ns));
 			if (resource_type(r) != CANCEL_MEMORY)
-				bump_relaxed(&e->aux, AUX_ACQUIRE);
+				bump_release(&e->aux, AUX_ACQUIRE);
 			return;
 		}
 	}
@@ -295,7 +299,7 @@ static __attribute__((noinline)) void release_any(
 	}
 	if (held == before)
 		return;
-	store_relaxed(&e->held, held);
+	store_release(&e->held, held);
 	hold_changed(e, r, before, held, clock_stamp_ns());
 	if (unlikely(load_relaxed(&s->watch_mask)) && !held)
 		task_check_released(s);
@@ -311,8 +315,8 @@ void cancel_release(struct cancel_resource r, uint32_t instance, uint64_t amount
 		if (likely(load_relaxed(&s->keys[s->last]) == entry_key(r, instance) &&
 			    load_relaxed(&e->held) == usual_field(r, amount) &&
 			    !load_relaxed(&s->watch_mask))) {
-			store_relaxed(&e->held, 0);
-			store_relaxed(&e->hold, span_step(load_relaxed(&e->hold), -1, now_ns));
+			store_release(&e->held, 0);
+			store_release(&e->hold, span_step(load_relaxed(&e->hold), -1, now_ns));
 			return;
 		}
 	}
@@ -377,6 +381,6 @@ void usage_end(struct slot *s, uint64_t now_ns)
 			use.wait_ns = 0;
 		totals_use(bank, r, &use);
 	}
-	store_relaxed(&s->folded_mask, 0);
-	store_relaxed(&s->entry_count, 0);
+	store_release(&s->folded_mask, 0);
+	store_release(&s->entry_count, 0);
 }
