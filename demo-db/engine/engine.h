@@ -70,7 +70,18 @@ extern "C" {
 	X(DB_ETHREADSTOP, 40, "57014", "the executing thread was cancelled")                       \
 	X(DB_EINTERNAL, 41, "XX000", "internal error")                                             \
 	X(DB_ENOBLOCK, 42, "25P01", "only allowed inside a transaction block")                     \
-	X(DB_ESQL, 43, "42000", "the statement failed")
+	X(DB_ESQL, 43, "42000", "the statement failed")                                            \
+	X(DB_EDIVISION, 44, "22012", "division by zero")                                           \
+	X(DB_EREPRESENTATION, 45, "22P02", "invalid input syntax")                                 \
+	X(DB_ERANGE, 46, "22003", "value out of range")                                            \
+	X(DB_EDATETIME, 47, "22007", "invalid date or time")                                       \
+	X(DB_EDATERANGE, 48, "22008", "date or time out of range")                                 \
+	X(DB_EREGEX, 49, "2201B", "invalid regular expression")                                    \
+	X(DB_ECOLUMNTWICE, 50, "42701", "column specified more than once")                         \
+	X(DB_ENOSAVEPOINT, 51, "3B001", "no such savepoint")                                       \
+	X(DB_EAMBIGUOUS, 52, "42702", "ambiguous column")                                          \
+	X(DB_EGROUPING, 53, "42803", "aggregate in the wrong place")                               \
+	X(DB_EREFERENCE, 54, "42P10", "invalid column reference")
 
 enum db_error {
 	DB_OK = 0,
@@ -236,7 +247,7 @@ struct db_result {
 	int status; /* 0 or a negative db_error */
 	char sqlstate[6];
 	const char *message; /* one line, "" if none; lives until on_done returns */
-	int error_offset;    /* byte of the SQL text a syntax error points at, -1 unknown */
+	int error_offset;    /* byte of the SQL text the error points at, -1 unknown */
 	const char *tag;     /* SELECT, INSERT, BEGIN … as PostgreSQL's command tag names it */
 	uint64_t rows;	     /* returned */
 	int64_t changes;     /* rows inserted, updated, deleted */

@@ -83,9 +83,25 @@ static const struct text_rule text_rules[] = {
 	{ "no such trigger", DB_ENOTABLE, false },
 	{ "no such column", DB_ENOCOLUMN, false },
 	{ "has no column named", DB_ENOCOLUMN, true },
-	{ "ambiguous column name", DB_ENOCOLUMN, false },
+	{ "ambiguous column name", DB_EAMBIGUOUS, false },
+	{ "misuse of aggregate", DB_EGROUPING, false },
+	{ "misuse of window function", DB_EGROUPING, false },
+	{ "sub-select returns", DB_ESYNTAX, false },
+	{ "SELECTs to the left and right", DB_ESYNTAX, false },
+	{ "all VALUES must have the same number", DB_ESYNTAX, false },
+	{ "ORDER BY term out of range", DB_EREFERENCE, true },
+	{ "GROUP BY term out of range", DB_EREFERENCE, true },
 	{ "no such function", DB_ENOFUNCTION, false },
 	{ "wrong number of arguments", DB_ENOFUNCTION, false },
+	{ "duplicate column name", DB_ECOLUMNTWICE, false },
+	{ "division by zero", DB_EDIVISION, false },
+	{ "invalid input syntax for type date", DB_EDATETIME, false },
+	{ "invalid input syntax for type timestamp", DB_EDATETIME, false },
+	{ "invalid input syntax for type", DB_EREPRESENTATION, false },
+	{ "date/time field value out of range", DB_EDATERANGE, false },
+	{ "out of range", DB_ERANGE, true },
+	{ "invalid regular expression", DB_EREGEX, false },
+	{ "integer overflow", DB_ERANGE, false },
 	{ "already exists", DB_EEXISTS, true },
 	{ "there is already", DB_EEXISTS, false },
 	{ "not authorized", DB_EDENIED, false },
@@ -205,7 +221,9 @@ int failure_sqlite(struct failure *failure, sqlite3 *db, int rc)
 	if (status == DB_ECANCELLED || status == DB_ESERIALIZE)
 		return failure_set(failure, status, NULL);
 	failure_set(failure, status, "%s", text);
-	if (db && status == DB_ESYNTAX)
+	if (extended == SQLITE_CONSTRAINT_PRIMARYKEY && strncmp(text, "UNIQUE ", 7) == 0)
+		failure_set(failure, status, "PRIMARY KEY %s", text + 7);
+	if (db && (rc & 0xff) == SQLITE_ERROR)
 		failure->offset = sqlite3_error_offset(db);
 	return status;
 }

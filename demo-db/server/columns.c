@@ -21,6 +21,7 @@ struct item {
 	struct token tail[TAIL_TOKENS]; /* tail[0] is the last */
 	const char *cast_at;		/* the last depth-0 `::`, NULL none */
 	struct token cast_type;
+	struct token call_type; /* of CAST( … AS type) at the beginning */
 	unsigned depth, cases;
 	bool plain;	    /* names with dots between them only, so far */
 	bool plain_to_cast; /* … up to the cast */
@@ -78,6 +79,19 @@ static bool compares(const struct token *t)
 	return false;
 }
 
+/* Part of ~, ~*, !~ or !~*, which compare? (~ at the beginning is another operator.) */
+static bool is_match(const struct item *item, const struct token *t)
+{
+	const struct token *before = &item->tail[0];
+	if (token_is_symbol(t, "*"))
+		return token_is_symbol(before, "~") && !t->spaced;
+	if (token_is_symbol(t, "!"))
+		return true;
+	return token_is_symbol(t, "~") && item->tokens &&
+	       (before->kind != TOKEN_SYMBOL || token_is_symbol(before, ")") ||
+		       token_is_symbol(before, "!") || token_is_symbol(before, "~"));
+}
+
 static void note_level_0(struct item *item, const struct token *t)
 {
 	static const char *const suffixes[] = { "filter", "over", NULL };
@@ -97,8 +111,10 @@ static void note_level_0(struct item *item, const struct token *t)
 	if (item->after_call && !token_is(t, "as") && !is_one_of(t, suffixes))
 		item->call_only &= word && item->tokens > 0 &&
 				   (item->as || token_is_symbol(&item->tail[0], ")"));
+	bool matches = is_match(item, t);
+	item->compares |= matches && item->cases == 0;
 	item->other |= t->kind == TOKEN_SYMBOL && !dot && !token_is_symbol(t, "(") &&
-		       !token_is_symbol(t, ")") && !compares(t);
+		       !token_is_symbol(t, ")") && !compares(t) && !matches;
 }
 
 static void gather(struct item *item, const struct token *t)
@@ -112,6 +128,9 @@ static void gather(struct item *item, const struct token *t)
 		item->call = item->call_only = true;
 	if (item->depth == 0 && !open)
 		note_level_0(item, t);
+	if (item->depth == 1 && token_is(&item->tail[0], "as") && token_is(&item->first, "cast") &&
+		!item->after_call)
+		item->call_type = *t;
 	if (open)
 		item->plain = false;
 	item->cases += token_is(t, "case");
@@ -167,6 +186,15 @@ static const struct {
 	{ "char_length", PG_INT4 },
 	{ "octet_length", PG_INT4 },
 	{ "strpos", PG_INT4 },
+	{ "position", PG_INT4 },
+	{ "character_length", PG_INT4 },
+	{ "extract", PG_NUMERIC },
+	{ "date_part", PG_FLOAT8 },
+	{ "date_trunc", PG_TIMESTAMP },
+	{ "starts_with", PG_BOOL },
+	{ "bool_and", PG_BOOL },
+	{ "bool_or", PG_BOOL },
+	{ "every", PG_BOOL },
 	{ "pg_backend_pid", PG_INT4 },
 	{ "avg", PG_FLOAT8 },
 	{ "random", PG_FLOAT8 },
@@ -178,6 +206,14 @@ static const struct {
 	{ "substring", PG_TEXT },
 	{ "replace", PG_TEXT },
 	{ "concat", PG_TEXT },
+	{ "concat_ws", PG_TEXT },
+	{ "left", PG_TEXT },
+	{ "right", PG_TEXT },
+	{ "lpad", PG_TEXT },
+	{ "rpad", PG_TEXT },
+	{ "repeat", PG_TEXT },
+	{ "reverse", PG_TEXT },
+	{ "split_part", PG_TEXT },
 	{ "version", PG_TEXT },
 	{ "current_database", PG_TEXT },
 	{ "current_schema", PG_TEXT },
@@ -221,16 +257,27 @@ static enum pg_type type_of_literal(const struct token *t)
 	return token_is(t, "current_date") ? PG_DATE : PG_UNKNOWN;
 }
 
+/* date '2024-02-29' */
+static bool is_typed_literal(const struct item *item)
+{
+	static const char *const words[] = { "date", "timestamp", "timestamptz", "time", NULL };
+	return item->second.kind == TOKEN_STRING && is_one_of(&item->first, words);
+}
+
 static enum pg_type type_of(const struct item *item, bool alias)
 {
 	bool single = item->tokens == 1u + (alias ? 1u + item->as : 0u);
 	bool literal = item->first.kind != TOKEN_NAME && item->first.kind != TOKEN_PARAMETER;
-	if (item->compares && !item->other && !item->cast_at)
+	if (item->compares) /* it binds loosest */
 		return PG_BOOL;
 	if (item->cast_at && !item->other && !item->compares)
 		return value_type_named(item->cast_type.text, item->cast_type.bytes);
+	if (item->call && item->call_only && item->call_type.text)
+		return value_type_named(item->call_type.text, item->call_type.bytes);
 	if (item->call && item->call_only)
 		return type_of_call(&item->first);
+	if (is_typed_literal(item) && item->tokens == 2u + (alias ? 1u + item->as : 0u))
+		return value_type_named(item->first.text, item->first.bytes);
 	return single && literal ? type_of_literal(&item->first) : PG_UNKNOWN;
 }
 
@@ -245,6 +292,12 @@ static void lower(char name[NAME_MAX_BYTES], const struct token *t)
 	name[bytes] = '\0';
 }
 
+static bool is_constant(const struct token *t)
+{
+	static const char *const words[] = { "null", "true", "false", NULL };
+	return is_one_of(t, words);
+}
+
 /* PostgreSQL's name for an expression without an alias. */
 static void figure_name(const struct item *item, char name[NAME_MAX_BYTES])
 {
@@ -255,16 +308,20 @@ static void figure_name(const struct item *item, char name[NAME_MAX_BYTES])
 	if (item->other || (item->compares && !token_is(&item->first, "exists")))
 		return;
 	if (item->cast_at && item->plain_to_cast && item->tokens > 2 &&
-		item->tail[1].kind == TOKEN_CAST)
+		item->tail[1].kind == TOKEN_CAST && !is_constant(&item->first))
 		lower(name, &item->tail[2]);
 	else if (item->cast_at)
 		snprintf(name, NAME_MAX_BYTES, "%s",
 			value_type_name(
 				value_type_named(item->cast_type.text, item->cast_type.bytes)));
+	else if (item->call_type.text && item->call_only)
+		snprintf(name, NAME_MAX_BYTES, "%s",
+			value_type_name(
+				value_type_named(item->call_type.text, item->call_type.bytes)));
+	else if (is_typed_literal(item))
+		lower(name, &item->first);
 	else if (call || is_one_of(&item->first, words))
 		lower(name, &item->first);
-	else if (token_is(&item->first, "true") || token_is(&item->first, "false"))
-		strcpy(name, "bool");
 }
 
 static bool is_column(const struct item *item)

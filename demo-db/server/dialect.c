@@ -101,6 +101,17 @@ static void read_value(struct cursor *c, struct dialect *d)
 	}
 }
 
+/* SET ROLE NONE, SET SESSION AUTHORIZATION DEFAULT: what is so anyway. */
+static bool is_no_role(struct cursor *c)
+{
+	struct cursor ahead = *c;
+	bool said = (accept(&ahead, "role") && accept(&ahead, "none")) ||
+		    (accept(&ahead, "authorization") && accept(&ahead, "default"));
+	if (said)
+		*c = ahead;
+	return said && at_end(c);
+}
+
 /* Words every client may set and that change nothing here. */
 static bool set_special_form(struct cursor *c, struct dialect *d)
 {
@@ -111,6 +122,8 @@ static bool set_special_form(struct cursor *c, struct dialect *d)
 		snprintf(d->name, sizeof d->name, "timezone");
 	} else if (accept(c, "characteristics") || token_is(&c->token, "transaction")) {
 		snprintf(d->name, sizeof d->name, "transaction");
+	} else if (is_no_role(c)) {
+		no_work(d, "SET");
 	} else if (accept(c, "authorization") || token_is(&c->token, "role")) {
 		refuse(d, "0A000", "SET ROLE is not supported",
 			"Roles are chosen when a session starts.");
@@ -261,6 +274,9 @@ static const struct {
 	{ "do", "DO is not supported", "There is no procedural language." },
 	{ "call", "CALL is not supported", "There is no procedural language." },
 	{ "cluster", "CLUSTER is not supported", "" },
+	{ "checkpoint", "CHECKPOINT is not supported", "The log is kept short in the background." },
+	{ "move", "cursors are not supported", "" },
+	{ "merge", "MERGE is not supported", "Use INSERT … ON CONFLICT DO UPDATE." },
 	{ "prepare", "PREPARE as SQL is not supported",
 		"Use the extended protocol: every driver's prepared statements do." },
 	{ "execute", "EXECUTE as SQL is not supported", "" },
@@ -322,6 +338,41 @@ static bool refuse_create(struct cursor *c, struct dialect *d)
 	return false;
 }
 
+/* CREATE OR REPLACE; left standing behind it. */
+static bool refuse_replace(struct cursor *c, struct dialect *d)
+{
+	if (!accept(c, "or"))
+		return false;
+	accept(c, "replace");
+	if (!refuse_create(c, d))
+		refuse(d, "0A000", "CREATE OR REPLACE is not supported",
+			"DROP it first, with IF EXISTS.");
+	return true;
+}
+
+/* ALTER TABLE does what SQLite's does: RENAME, ADD COLUMN, DROP COLUMN. */
+static bool refuse_alter(const struct cursor *c, struct dialect *d)
+{
+	static const char *const unknown[] = { "alter", "constraint", "primary", "unique", "check",
+		"foreign", "owner", "set", "cluster", "inherit", "enable", "disable", "validate",
+		"if" };
+	struct cursor ahead = *c;
+	bool table = accept(&ahead, "table");
+	while (accept(&ahead, "if") || accept(&ahead, "exists") || accept(&ahead, "only"))
+		continue;
+	step(&ahead);
+	bool added = accept(&ahead, "add") || accept(&ahead, "drop");
+	if (added)
+		accept(&ahead, "column");
+	bool beyond = !table;
+	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+		beyond |= token_is(&ahead.token, unknown[i]);
+	if (beyond)
+		refuse(d, "0A000", "ALTER of this form is not supported",
+			"ALTER TABLE can RENAME, ADD COLUMN and DROP COLUMN.");
+	return beyond;
+}
+
 /* DROP of several things at once; `pgbench -i` begins with one. */
 static bool refuse_drop_list(const struct cursor *c, struct dialect *d)
 {
@@ -364,9 +415,10 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 		translate_show(c, d, DIALECT_DISCARD);
 	else if (token_is(&first, "begin"))
 		*status = translate_begin(c, d);
-	else if (token_is(&first, "start") && accept(c, "transaction"))
+	else if (token_is(&first, "start") && accept(c, "transaction")) {
 		*status = translate_begin(c, d);
-	else if (token_is(&first, "commit") || token_is(&first, "end"))
+		snprintf(d->tag, sizeof d->tag, "START TRANSACTION");
+	} else if (token_is(&first, "commit") || token_is(&first, "end"))
 		*status = translate_end(c, d, "COMMIT", &taken);
 	else if (token_is(&first, "rollback") || token_is(&first, "abort"))
 		*status = translate_end(c, d, "ROLLBACK", &taken);
@@ -377,8 +429,10 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 	else if (token_is(&first, "analyze"))
 		taken = translate_maintenance(c, d, "ANALYZE");
 	else if (token_is(&first, "create") || token_is(&first, "drop"))
-		taken = (accept(c, "or"), accept(c, "replace"), refuse_create(c, d)) ||
+		taken = refuse_replace(c, d) || refuse_create(c, d) ||
 			(token_is(&first, "drop") && refuse_drop_list(c, d));
+	else if (token_is(&first, "alter"))
+		taken = refuse_alter(c, d);
 	else if ((token_is(&first, "pause") || token_is(&first, "resume")) && at_end(c)) {
 		d->kind = DIALECT_INTAKE;
 		append_plain(d->name, sizeof d->name, &first, true);

@@ -2,17 +2,28 @@
 /*
  * dialect.h - what PostgreSQL clients write and SQLite does not read, translated in one place.
  *
- *   expr::type                     CAST(expr AS affinity)
+ *   expr::type, CAST(expr AS type)  a function that refuses what is none (functions.h); in CREATE
+ *                                  and ALTER, which the file keeps, SQLite's CAST
+ *   date '2024-02-29', timestamp …  the same
+ *   a / b, a % b                   a / pg_divisor(b): zero is an error
  *   $1                             ?1
  *   $tag$text$tag$, E'a\nb'        'text' with quotes doubled, escapes resolved
  *   now(), version(), current_user, current_database() …   an SQLite expression or a literal
- *   serial, bigserial              INTEGER (rowid alias when it is the primary key)
+ *   serial, bigserial, GENERATED … AS IDENTITY   INTEGER (rowid alias when it is the primary key)
+ *   PRIMARY KEY of one column      PRIMARY KEY NOT NULL
  *   '\x0a1b'::bytea                X'0a1b'
  *   random()                       between 0 and 1
  *   EXPLAIN statement              EXPLAIN QUERY PLAN statement
- *   ILIKE                          LIKE (which ignores ASCII case in SQLite anyway)
+ *   a ~ b, a ~* b, ILIKE, OPERATOR(pg_catalog.~)           REGEXP, see functions.h
+ *   substring(a FROM b FOR c), position(a IN b), extract(f FROM d), left, right, string_agg
+ *                                  calls with commas
+ *   (VALUES …) v (a, b)            (SELECT column1 AS a, column2 AS b FROM (VALUES …)) v
+ *   FROM generate_series(a, b, c) t                        a recursive query
+ *   TABLE t, FETCH FIRST n ROWS ONLY, LIMIT ALL            SELECT * FROM t, LIMIT n, LIMIT -1
+ *   COLLATE "C", "default"         dropped: bytes are compared anyway
  *   pg_catalog. and public.        dropped; pg_catalog tables are the server's views
  *   FOR UPDATE, FOR SHARE          dropped: one writer at a time makes them void
+ *   CASCADE, RESTRICT of DROP      dropped: what refers to the table stays
  *   USING btree, WITH (…) of CREATE, TABLESPACE name       dropped
  *   START TRANSACTION …, BEGIN WORK …, ABORT, END          BEGIN / COMMIT / ROLLBACK
  *   TRUNCATE [TABLE] t             DELETE FROM t

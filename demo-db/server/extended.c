@@ -284,8 +284,14 @@ static bool describe_sql(struct client *client, struct statement *s)
 		s->is_described = true;
 		return true;
 	}
-	wording_of(db_error_sqlstate(rc), rc ? message : "out of memory", &wording);
-	fail(client, rc ? db_error_sqlstate(rc) : "53200", wording.message, NULL);
+	const struct wording_source source = { .sqlstate = rc ? db_error_sqlstate(rc) : "53200",
+		.message = rc ? message : "out of memory",
+		.text = s->source,
+		.text_bytes = s->source_bytes,
+		.offset = -1 };
+	wording_of(&source, &wording);
+	client_error(client, wording.sqlstate, wording.message, NULL, NULL, wording.position);
+	query_begin_failure(client);
 	return false;
 }
 

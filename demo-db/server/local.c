@@ -51,6 +51,9 @@ static bool set_transaction(struct client *client, const struct dialect *d)
 			"Say it with BEGIN, or with SET SESSION CHARACTERISTICS.", 0);
 		return false;
 	}
+	if (!session && !in_block(client))
+		query_warn(
+			client, "25P01", "SET TRANSACTION can only be used in transaction blocks");
 	if (!session)
 		return true;
 	if (strcasestr(d->value, "isolation") &&
@@ -72,6 +75,8 @@ static bool set(struct client *client, const struct dialect *d)
 		return set_transaction(client, d);
 	if (!may_set(client, d))
 		return false;
+	if (d->local && !in_block(client))
+		query_warn(client, "25P01", "SET LOCAL can only be used in transaction blocks");
 	if (settings_set(&client->settings, d->name, d->value_default ? NULL : d->value, d->local,
 		    in_block(client), &error))
 		return tell(client, &error);
@@ -115,9 +120,10 @@ uint16_t local_columns(const struct statement *statement, struct wire_column col
 	if (d->kind != DIALECT_SHOW)
 		return 0;
 	for (int i = 0; i < 3; i++)
-		columns[i] = (struct wire_column){
-			.name = every ? all[i] : d->name, .type = PG_TEXT, .length = -1
-		};
+		columns[i] =
+			(struct wire_column){ .name = every ? all[i] : settings_spelling(d->name),
+				.type = PG_TEXT,
+				.length = -1 };
 	return every ? 3 : 1;
 }
 
@@ -187,6 +193,16 @@ static bool set_intake(struct client *client, const struct dialect *d)
 	return true;
 }
 
+static const char *discard_tag(const struct dialect *d)
+{
+	static const char *const tags[] = { "DISCARD ALL", "DISCARD PLANS", "DISCARD TEMP",
+		"DISCARD SEQUENCES" };
+	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+		if (strcasecmp(tags[i] + sizeof "DISCARD", d->name) == 0)
+			return tags[i];
+	return "DISCARD";
+}
+
 static const char *tag_of(const struct dialect *d)
 {
 	switch (d->kind) {
@@ -197,7 +213,7 @@ static const char *tag_of(const struct dialect *d)
 	case DIALECT_RESET:
 		return "RESET";
 	case DIALECT_DISCARD:
-		return strcmp(d->name, "all") == 0 ? "DISCARD ALL" : "DISCARD";
+		return discard_tag(d);
 	case DIALECT_INTAKE:
 		return strcmp(d->name, "pause") == 0 ? "PAUSE" : "RESUME";
 	default:

@@ -151,6 +151,8 @@ struct wire_column {
 	uint32_t type; /* object id in pg_type */
 	int16_t length;
 	uint16_t format; /* 0 text, 1 binary */
+	bool scaled;	 /* a numeric with so many digits behind the point: */
+	uint8_t scale;
 };
 void wire_row_description(struct wire_out *out, const struct wire_column *columns, uint16_t count);
 

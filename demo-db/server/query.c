@@ -8,9 +8,9 @@
  */
 #include "demo-db/server/query.h"
 #include "demo-db/server/local.h"
+#include "demo-db/server/query_text.h"
 #include "demo-db/server/rows.h"
 #include "demo-db/server/server.h"
-#include "demo-db/server/lexer.h"
 #include "demo-db/server/wording.h"
 
 #include <stdlib.h>
@@ -75,12 +75,9 @@ static const char *cancelled_words(const struct client *client)
 	return "canceling statement due to user request";
 }
 
-static int position_of(const struct query *q)
+static int position_of(const struct query *q, const struct wording *wording)
 {
-	const char *sql = q->statement->dialect.sql;
-	if (q->result.error_offset < 0 || !sql || !q->written)
-		return 0;
-	int position = wording_position(q->written, q->written_bytes, sql, q->result.error_offset);
+	int position = wording->position;
 	if (position && q->simple)
 		position += wording_characters(q->text_start, (size_t)(q->written - q->text_start));
 	return position;
@@ -90,21 +87,27 @@ static int position_of(const struct query *q)
 static bool fail_by_engine(struct client *client)
 {
 	struct query *q = &client->query;
-	struct wording wording = { .detail = "" };
+	struct wording wording;
 	const char *words = q->result.cancelled ? cancelled_words(client) : NULL;
+	const struct wording_source source = { .sqlstate = q->result.sqlstate,
+		.message = words ? words : q->result.message,
+		.text = q->written,
+		.text_bytes = q->written_bytes,
+		.sql = q->statement->dialect.sql,
+		.offset = q->result.error_offset };
 	if (q->too_many_rows) {
 		return fail(client, "54000", "the portal keeps too many rows",
 			"Fetch without a row limit, or with LIMIT and OFFSET.");
 	}
-	wording_of(q->result.sqlstate, words ? words : q->result.message, &wording);
-	client_error(
-		client, q->result.sqlstate, wording.message, wording.detail, NULL, position_of(q));
+	wording_of(&source, &wording);
+	client_error(client, wording.sqlstate, wording.message, wording.detail, NULL,
+		position_of(q, &wording));
 	q->failed = true;
 	q->step = STEP_FAILED;
 	return true;
 }
 
-static void warn(struct client *client, const char *sqlstate, const char *message)
+void query_warn(struct client *client, const char *sqlstate, const char *message)
 {
 	const struct wire_report notice = {
 		.severity = "WARNING", .sqlstate = sqlstate, .message = message
@@ -206,63 +209,11 @@ static bool start_statement(struct client *client)
 /* ---- The next statement ----------------------------------------------------------------------
  */
 
-/* Only white space, comments and semicolons left? */
-static bool is_last(const struct query *q)
-{
-	struct lexer lexer = { .at = q->text, .end = q->text + q->text_bytes };
-	struct token t;
-	if (q->text_bytes == 0)
-		return true;
-	do
-		t = lexer_next(&lexer);
-	while (token_is_symbol(&t, ";"));
-	return t.kind == TOKEN_END;
-}
-
 /* Extended protocol: would the transaction end right after this Execute? */
 static bool sync_follows(const struct client *client)
 {
 	const struct input *input = &client->input;
 	return input->start < input->end && input->data[input->start] == WIRE_SYNC;
-}
-
-static uint64_t hash_of(const char *data, size_t bytes)
-{
-	uint64_t hash = 14695981039346656037u; /* FNV-1a (Fowler, Noll, Vo) */
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)data[i]) * 1099511628211u;
-	return hash;
-}
-
-/* Cuts the next statement off the text; NULL: memory is out. */
-static struct statement *next_of_text(struct client *client)
-{
-	struct query *q = &client->query;
-	struct dialect_context context = query_context(client);
-	struct literals taken;
-	const char *source = q->text;
-	size_t used, bytes;
-	uint64_t hash;
-	bool exact = atomic_load_explicit(&client->server->partial_indexes, memory_order_relaxed);
-	taken.count = 0;
-	if (!exact && literals_take(q->text, q->text_bytes, &taken)) {
-		used = taken.used;
-		source = taken.text;
-		bytes = taken.bytes;
-		hash = taken.hash;
-		memcpy(q->literals, taken.values, taken.count * sizeof *taken.values);
-	} else {
-		used = bytes = lexer_statement_bytes(q->text, q->text_bytes);
-		taken.count = 0;
-		hash = hash_of(source, bytes < LITERALS_TEXT_MAX ? bytes : LITERALS_TEXT_MAX);
-	}
-	struct statement *s =
-		prepared_simple(&client->prepared, source, bytes, hash, taken.count, &context);
-	q->written = q->text;
-	q->written_bytes = used;
-	q->text += used;
-	q->text_bytes -= used;
-	return s;
 }
 
 static bool refuse_in_failed_block(struct client *client)
@@ -300,6 +251,19 @@ static const char *session_begin(const struct client *client, const struct diale
 	return forms[read_only + 2 * snapshot];
 }
 
+/* SHOW inside the block tells what it was begun with. */
+static void tell_begun(struct client *client, const struct dialect *begin)
+{
+	const char *sql = client->query.request.sql;
+	const char *level = strstr(sql, "REPEATABLE") ? "repeatable read" : "read committed";
+	if (transaction(client) != 'I')
+		return;
+	settings_tell(&client->settings, SETTING_transaction_isolation,
+		begin->serializable ? "serializable" : level);
+	settings_tell(&client->settings, SETTING_transaction_read_only,
+		strstr(sql, "READ ONLY") ? "on" : "off");
+}
+
 static bool start_begin(struct client *client)
 {
 	struct query *q = &client->query;
@@ -308,6 +272,7 @@ static bool start_begin(struct client *client)
 		.class_index = (uint8_t)q->business,
 		.priority = (uint8_t)q->business,
 		.tenant = (uint8_t)(client->user_level % DB_TENANTS) };
+	tell_begun(client, &q->statement->dialect);
 	rows_begin(client, q->portal && q->portal->describe_next);
 	q->ran_any = true;
 	return start(client, STEP_RAN);
@@ -321,7 +286,7 @@ static bool wants_implicit(const struct client *client)
 		return false;
 	if (settings_on(&client->settings, SETTING_default_transaction_read_only))
 		return true;
-	return q->simple ? !is_last(q) : !sync_follows(client);
+	return q->simple ? !query_text_ends(q) : !sync_follows(client);
 }
 
 /* A transaction is asked once, where it begins; what ends one, or only looks, is not. */
@@ -369,7 +334,7 @@ static bool step_ask(struct client *client)
 	if (control == CONTROL_BEGIN)
 		return q->implicit ? take_over_block(client) : start_begin(client);
 	if (ends && q->implicit) {
-		warn(client, "25P01", "there is no transaction in progress");
+		query_warn(client, "25P01", "there is no transaction in progress");
 		q->implicit = false;
 	}
 	if (!ends && wants_implicit(client)) {
@@ -385,7 +350,7 @@ static bool step_next(struct client *client)
 	if (q->simple) {
 		struct statement *s = NULL;
 		while (q->text_bytes) {
-			s = next_of_text(client);
+			s = query_text_next(client);
 			if (!s)
 				return fail(client, "53200", "out of memory", NULL);
 			if (s->dialect.kind != DIALECT_EMPTY)
@@ -454,7 +419,7 @@ static bool step_ran(struct client *client)
 		return fail_by_engine(client);
 	}
 	if (q->result.message && *q->result.message)
-		warn(client, q->result.sqlstate, q->result.message);
+		query_warn(client, q->result.sqlstate, q->result.message);
 	rows_complete(client);
 	if (q->portal && control != CONTROL_NONE)
 		q->portal = NULL; /* goes with the block */

@@ -88,6 +88,9 @@ void query_begin_sync(struct client *client);
 void query_begin_failure(struct client *client);
 enum query_answer query_run(struct client *client);
 
+/* A WARNING, unless the session wants none. */
+void query_warn(struct client *client, const char *sqlstate, const char *message);
+
 /* The dialect's literals for this session. */
 struct dialect_context;
 struct dialect_context query_context(const struct client *client);

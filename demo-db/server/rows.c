@@ -70,7 +70,10 @@ static bool fill_columns(struct query *q, const struct db_row *row, bool values)
 			type = value_pg_type(NULL, values ? db_row_value(row, i).type : DB_NULL);
 		}
 		uint16_t format = format_of(q, i);
+		int scale = type == PG_NUMERIC ? value_scale(db_row_declared(row, i)) : -1;
 		q->columns[i] = (struct wire_column){ .name = db_row_name(row, i),
+			.scaled = scale >= 0,
+			.scale = (uint8_t)(scale < 0 ? 0 : scale),
 			.type = type,
 			.length = value_pg_length(type),
 			.format = value_has_binary(type) ? format : 0 };
@@ -126,8 +129,7 @@ static int encode(struct query *q, struct wire_out *out, const struct db_row *ro
 	wire_begin(out, 'D');
 	wire_put16(out, (uint16_t)q->column_count);
 	for (uint32_t i = 0; i < q->column_count; i++)
-		value_write(out, db_row_value(row, i), (enum pg_type)q->columns[i].type,
-			q->columns[i].format);
+		value_write(out, db_row_value(row, i), &q->columns[i]);
 	wire_end(out);
 	return out->failed || out->bytes - before > ROW_MAX_BYTES ? -1 : 0;
 }

@@ -56,6 +56,12 @@ static int find(const char *name)
 	return -1;
 }
 
+const char *settings_spelling(const char *name)
+{
+	int at = find(name);
+	return at < 0 ? name : setting_name((enum setting)at);
+}
+
 /* ---- Errors ------------------------------------------------------------------------------- */
 
 static int fail(struct settings_error *error, const char *sqlstate, const char *format,

@@ -115,6 +115,8 @@ int settings_start(struct settings *settings, const char *name, const char *valu
 /* The server's own word, on a fixed setting too: what the session starts with. */
 void settings_tell(struct settings *settings, enum setting setting, const char *value);
 
+/* The name as the server writes it: TimeZone, DateStyle; `name` if there is no such setting. */
+const char *settings_spelling(const char *name);
 /* SET and RESET (value NULL). `in_block`: inside a transaction block. 0 or -1 with `error`. */
 int settings_set(struct settings *settings, const char *name, const char *value, bool local,
 	bool in_block, struct settings_error *error);

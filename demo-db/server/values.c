@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SCALE_MAX 100
+
 /* ---- Types ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -34,10 +36,10 @@ static const struct {
 	{ "bool", PG_BOOL },
 	{ "boolean", PG_BOOL },
 	{ "float8", PG_FLOAT8 },
-	{ "real", PG_FLOAT8 },
+	{ "float4", PG_FLOAT4 },
+	{ "real", PG_FLOAT4 },
 	{ "double", PG_FLOAT8 },
 	{ "float", PG_FLOAT8 },
-	{ "float4", PG_FLOAT4 },
 	{ "numeric", PG_NUMERIC },
 	{ "decimal", PG_NUMERIC },
 	{ "bytea", PG_BYTEA },
@@ -101,6 +103,16 @@ enum pg_type value_pg_type(const char *declared, enum db_type actual)
 	if (type == PG_UNKNOWN)
 		return type_of_value(actual);
 	return type == PG_INT4 && strncasecmp(declared, "integer", 7) == 0 ? PG_INT8 : type;
+}
+
+int value_scale(const char *declared)
+{
+	int precision, scale;
+	const char *open = declared ? strchr(declared, '(') : NULL;
+	if (!open || declared_type(declared) != PG_NUMERIC ||
+		sscanf(open, "(%9d ,%9d", &precision, &scale) != 2)
+		return -1;
+	return scale >= 0 && scale <= SCALE_MAX ? scale : -1;
 }
 
 int16_t value_pg_length(enum pg_type type)
@@ -179,6 +191,19 @@ static void write_bytea_text(struct wire_out *out, const uint8_t *data, uint32_t
 	}
 }
 
+/* A text '\x0a1b' that was put into a bytea column as it is. */
+static bool is_hex(struct db_value v)
+{
+	const char *text = v.data;
+	return v.type == DB_TEXT && v.length >= 2 && text[0] == '\\' && text[1] == 'x';
+}
+
+static void write_scaled(struct wire_out *out, double value, int scale)
+{
+	char text[SCALE_MAX + 400];
+	write_counted(out, text, (size_t)snprintf(text, sizeof text, "%.*f", scale, value));
+}
+
 static void write_text(struct wire_out *out, struct db_value v, enum pg_type type)
 {
 	if (v.type == DB_INTEGER && type == PG_BOOL)
@@ -187,7 +212,7 @@ static void write_text(struct wire_out *out, struct db_value v, enum pg_type typ
 		write_integer_text(out, v.integer);
 	else if (v.type == DB_REAL)
 		write_real_text(out, v.real);
-	else if (v.type == DB_BLOB || type == PG_BYTEA)
+	else if (v.type == DB_BLOB || (type == PG_BYTEA && !is_hex(v)))
 		write_bytea_text(out, v.data, v.length);
 	else
 		write_counted(out, v.data, v.length);
@@ -252,12 +277,16 @@ static void write_binary(struct wire_out *out, struct db_value v, enum pg_type t
 	}
 }
 
-void value_write(struct wire_out *out, struct db_value value, enum pg_type type, uint16_t format)
+void value_write(struct wire_out *out, struct db_value value, const struct wire_column *column)
 {
+	enum pg_type type = (enum pg_type)column->type;
+	bool number = value.type == DB_INTEGER || value.type == DB_REAL;
 	if (value.type == DB_NULL)
 		wire_put32(out, (uint32_t)-1);
-	else if (format == 1)
+	else if (column->format == 1)
 		write_binary(out, value, type);
+	else if (type == PG_NUMERIC && column->scaled && number && isfinite(as_real(value)))
+		write_scaled(out, as_real(value), column->scale);
 	else
 		write_text(out, value, type);
 }

@@ -39,12 +39,14 @@ enum pg_type value_pg_type(const char *declared, enum db_type actual);
 /* Of a type's name in SQL, in any case; PG_UNKNOWN if it has none here. And back (int8, text …). */
 enum pg_type value_type_named(const char *name, size_t bytes);
 const char *value_type_name(enum pg_type type);
+/* Digits behind the point of a declared numeric(p, s); -1: as many as there are. */
+int value_scale(const char *declared);
 int16_t value_pg_length(enum pg_type type); /* bytes, -1 variable */
 /* Is there a binary form for it here? */
 bool value_has_binary(enum pg_type type);
 
-/* Appends length and bytes of one column of a DataRow. `format` 0 text, 1 binary. */
-void value_write(struct wire_out *out, struct db_value value, enum pg_type type, uint16_t format);
+/* Appends length and bytes of one value of a DataRow, in the column's type and format. */
+void value_write(struct wire_out *out, struct db_value value, const struct wire_column *column);
 
 struct value_error {
 	const char *sqlstate;

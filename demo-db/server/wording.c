@@ -11,16 +11,26 @@
 
 /* What follows `before` at the start of the message goes between `words` and `rest`. */
 static const struct {
-	const char *before, *words, *rest;
+	const char *before, *words, *rest; /* rest NULL: what follows is left out */
 } phrases[] = {
+	{ "no such table: main.", "relation \"", "\" does not exist" },
 	{ "no such table: ", "relation \"", "\" does not exist" },
 	{ "no such view: ", "view \"", "\" does not exist" },
 	{ "no such index: ", "index \"", "\" does not exist" },
 	{ "no such trigger: ", "trigger \"", "\" does not exist" },
-	{ "no such column: ", "column \"", "\" does not exist" },
 	{ "no such function: ", "function ", "() does not exist" },
 	{ "ambiguous column name: ", "column reference \"", "\" is ambiguous" },
-	{ "CHECK constraint failed: ", "new row violates check constraint \"", "\"" },
+	{ "SELECTs to the left and right of UNION do not have",
+		"each UNION query must have the same number of columns", NULL },
+	{ "SELECTs to the left and right of INTERSECT do not have",
+		"each INTERSECT query must have the same number of columns", NULL },
+	{ "SELECTs to the left and right of EXCEPT do not have",
+		"each EXCEPT query must have the same number of columns", NULL },
+	{ "sub-select returns ", "subquery must return only one column", NULL },
+	{ "all VALUES must have the same number", "VALUES lists must all be the same length",
+		NULL },
+	{ "misuse of aggregate: ", "aggregate functions are not allowed here: ", "" },
+	{ "duplicate column name: ", "column \"", "\" specified more than once" },
 };
 
 #define PART_MAX 204 /* bytes of a name or list taken out of a message */
@@ -64,16 +74,18 @@ static bool word_constraint(const char *message, struct wording *w)
 {
 	char list[PART_MAX], table[WORDING_MAX / 4], columns[WORDING_MAX / 2],
 		constraint[WORDING_MAX / 2];
-	bool unique = quoted(message, "UNIQUE constraint failed: ", "", list);
+	bool key = quoted(message, "PRIMARY KEY constraint failed: ", "", list);
+	bool unique = key || quoted(message, "UNIQUE constraint failed: ", "", list);
 	bool null = !unique && quoted(message, "NOT NULL constraint failed: ", "", list);
 	if (!unique && !null)
 		return false;
 	split_columns(list, table, columns, constraint);
+	if (key)
+		snprintf(constraint, sizeof constraint, "%s_pkey", table);
 	if (unique) {
 		snprintf(w->message, sizeof w->message,
 			"duplicate key value violates unique constraint \"%s\"", constraint);
-		snprintf(w->detail, sizeof w->detail, "Key (%s) already exists in \"%s\".", columns,
-			table);
+		snprintf(w->detail, sizeof w->detail, "Key (%s) already exists.", columns);
 	} else {
 		snprintf(w->message, sizeof w->message,
 			"null value in column \"%s\" of relation \"%s\" violates not-null "
@@ -100,6 +112,10 @@ static bool word_syntax(const char *message, struct wording *w)
 static bool word_exists(const char *message, struct wording *w)
 {
 	char name[PART_MAX];
+	if (quoted(message, "there is already a table named ", "", name)) {
+		snprintf(w->message, sizeof w->message, "relation \"%s\" already exists", name);
+		return true;
+	}
 	static const char *const kinds[] = { "table ", "view ", "index ", "trigger " };
 	for (size_t i = 0; i < 4; i++) {
 		if (quoted(message, kinds[i], " already exists", name)) {
@@ -113,33 +129,6 @@ static bool word_exists(const char *message, struct wording *w)
 	return false;
 }
 
-void wording_of(const char *sqlstate, const char *message, struct wording *w)
-{
-	char name[PART_MAX];
-	w->detail[0] = '\0';
-	if (strcmp(sqlstate, "25P02") == 0) {
-		snprintf(w->message, sizeof w->message,
-			"current transaction is aborted, commands ignored until end of transaction "
-			"block");
-		return;
-	}
-	if (strcmp(message, "FOREIGN KEY constraint failed") == 0) {
-		snprintf(w->message, sizeof w->message,
-			"insert, update or delete violates foreign key constraint");
-		return;
-	}
-	if (word_constraint(message, w) || word_syntax(message, w) || word_exists(message, w))
-		return;
-	for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
-		if (quoted(message, phrases[i].before, "", name)) {
-			snprintf(w->message, sizeof w->message, "%s%s%s", phrases[i].words, name,
-				phrases[i].rest);
-			return;
-		}
-	}
-	snprintf(w->message, sizeof w->message, "%s", message);
-}
-
 /* ---- Positions ------------------------------------------------------------------------------ */
 
 int wording_characters(const char *text, size_t bytes)
@@ -150,19 +139,387 @@ int wording_characters(const char *text, size_t bytes)
 	return characters;
 }
 
+static bool alike(const struct token *a, const struct token *b)
+{
+	return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
+}
+
+/* The nth token (from 1) spelled as `wanted`; its kind is END if there are fewer. */
+static struct token nth_alike(
+	const char *text, size_t bytes, const struct token *wanted, unsigned n)
+{
+	struct lexer lexer = { .at = text, .end = text + bytes };
+	for (;;) {
+		struct token t = lexer_next(&lexer);
+		if (t.kind == TOKEN_END || t.kind == TOKEN_BAD)
+			return (struct token){ .kind = TOKEN_END };
+		if (alike(&t, wanted) && --n == 0)
+			return t;
+	}
+}
+
+static int place_of(const char *text, const struct token *t)
+{
+	return wording_characters(text, (size_t)(t->text - text)) + 1;
+}
+
+/* The token at byte `offset` of `sql`, the one before it, and which of its spelling it is. */
+struct landing {
+	struct token token, before;
+	unsigned nth, nth_before;
+};
+
+static bool land(const char *sql, int offset, struct landing *landing)
+{
+	struct lexer lexer = { .at = sql, .end = sql + strlen(sql) };
+	*landing = (struct landing){ .nth = 1, .nth_before = 1 };
+	if (offset < 0 || (size_t)offset >= strlen(sql))
+		return false;
+	do {
+		landing->before = landing->token;
+		landing->token = lexer_next(&lexer);
+		if (landing->token.kind == TOKEN_END || landing->token.kind == TOKEN_BAD)
+			return false;
+	} while (landing->token.text + landing->token.bytes <= sql + offset);
+	lexer = (struct lexer){ .at = sql, .end = landing->token.text };
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END; t = lexer_next(&lexer)) {
+		landing->nth += alike(&t, &landing->token);
+		landing->nth_before +=
+			t.text != landing->before.text && alike(&t, &landing->before);
+	}
+	return true;
+}
+
 int wording_position(const char *text, size_t text_bytes, const char *sql, int offset)
 {
-	struct lexer theirs = { .at = text, .end = text + text_bytes };
-	struct lexer ours = { .at = sql, .end = sql + strlen(sql) };
-	if (offset < 0 || (size_t)offset >= strlen(sql))
+	struct landing l;
+	if (!land(sql, offset, &l))
 		return 0;
-	for (;;) {
-		struct token a = lexer_next(&theirs), b = lexer_next(&ours);
-		if (a.kind == TOKEN_END || b.kind == TOKEN_END || a.kind == TOKEN_BAD)
-			return 0;
-		if (b.text + b.bytes <= sql + offset)
-			continue;
-		bool alike = a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
-		return alike ? wording_characters(text, (size_t)(a.text - text)) + 1 : 0;
+	struct token found = nth_alike(text, text_bytes, &l.token, l.nth);
+	return found.kind == TOKEN_END ? 0 : place_of(text, &found);
+}
+
+/* Where a relation of that name is read or changed. */
+static int place_of_relation(const char *text, size_t bytes, const char *name)
+{
+	static const char *const before[] = { "from", "join", "into", "update", "only" };
+	struct lexer lexer = { .at = text, .end = text + bytes };
+	struct token t = lexer_next(&lexer), previous = { .kind = TOKEN_END };
+	if (token_is(&t, "drop") || token_is(&t, "alter") || token_is(&t, "truncate"))
+		return 0;
+	for (; t.kind != TOKEN_END && t.kind != TOKEN_BAD; t = lexer_next(&lexer)) {
+		bool here = token_is_symbol(&previous, ",");
+		for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+			here |= token_is(&previous, before[i]);
+		if (here && token_is(&t, name))
+			return place_of(text, &t);
+		previous = t;
 	}
+	return 0;
+}
+
+/* The first token that is the name, or the literal with that text. */
+static int place_of_text(const char *text, size_t bytes, const char *name)
+{
+	struct lexer lexer = { .at = text, .end = text + bytes };
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
+		t = lexer_next(&lexer)) {
+		bool literal = t.kind == TOKEN_STRING && t.bytes == strlen(name) + 2 &&
+			       memcmp(t.text + 1, name, t.bytes - 2) == 0;
+		if (literal || token_is(&t, name))
+			return place_of(text, &t);
+	}
+	return 0;
+}
+
+/* ---- What the message is about ----------------------------------------------------------------
+ */
+
+/* The server writes `AS "name"` behind expressions: an error there is one at what follows. */
+static bool is_inserted(const struct wording_source *source, const struct landing *l)
+{
+	struct token as = { .kind = TOKEN_WORD, .text = "AS", .bytes = 2 };
+	return alike(&l->token, &as) && l->token.text[2] == ' ' && l->token.text[3] == '"' &&
+	       nth_alike(source->text, source->text_bytes, &as, 1).kind == TOKEN_END;
+}
+
+static void point_at(const struct wording_source *source, const struct token *t, struct wording *w)
+{
+	const char *text = source->text;
+	if (t->kind == TOKEN_END)
+		snprintf(w->message, sizeof w->message, "syntax error at end of input");
+	else
+		snprintf(w->message, sizeof w->message, "syntax error at or near \"%.*s\"",
+			(int)(t->bytes < 60 ? t->bytes : 60), t->text);
+	w->position = t->kind == TOKEN_END ? wording_characters(text, source->text_bytes) + 1
+					   : place_of(text, t);
+}
+
+static void point_behind(
+	const struct wording_source *source, const struct token *t, struct wording *w)
+{
+	struct lexer lexer = { .at = t->text + t->bytes, .end = source->text + source->text_bytes };
+	struct token next = lexer_next(&lexer);
+	if (next.kind != TOKEN_BAD)
+		point_at(source, &next, w);
+}
+
+/* The last token is the semicolon, or the text ends too early. */
+static void point_at_end(const struct wording_source *source, struct wording *w)
+{
+	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
+	struct token t = lexer_next(&lexer);
+	while (t.kind != TOKEN_END && t.kind != TOKEN_BAD && !token_is_symbol(&t, ";"))
+		t = lexer_next(&lexer);
+	if (t.kind != TOKEN_BAD)
+		point_at(source, &t, w);
+}
+
+/* What the message quotes at its end: "abc", or the column of another message. */
+static bool quotes(const char *message, char name[PART_MAX])
+{
+	const char *column = strstr(message, " has no column named ");
+	const char *open = strstr(message, ": \"");
+	if (column)
+		return quoted(column, " has no column named ", "", name);
+	bool value = strncmp(message, "invalid input syntax for type", 29) == 0 ||
+		     strncmp(message, "date/time field value out of range", 34) == 0;
+	if (strncmp(message, "value \"", 7) == 0)
+		return quoted(message, "value \"", "\"", name);
+	return value && open && quoted(open, ": \"", "\"", name);
+}
+
+/* CREATE INDEX, ALTER and DROP do not say where the column stands. */
+static bool is_silent(const struct wording_source *source)
+{
+	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
+	struct token t = lexer_next(&lexer);
+	if (token_is(&t, "alter") || token_is(&t, "drop"))
+		return true;
+	bool create = token_is(&t, "create");
+	t = lexer_next(&lexer);
+	if (token_is(&t, "unique"))
+		t = lexer_next(&lexer);
+	return create && token_is(&t, "index");
+}
+
+static void find_place(const struct wording_source *source, struct wording *w)
+{
+	char name[PART_MAX];
+	struct landing l;
+	if (quotes(source->message, name)) {
+		w->position = place_of_text(source->text, source->text_bytes, name);
+		return;
+	}
+	if (strcmp(source->message, "incomplete input") == 0) {
+		point_at_end(source, w);
+	} else if (quoted(source->message, "no such table: ", "", name)) {
+		w->position = place_of_relation(source->text, source->text_bytes, name);
+	} else if (strncmp(source->message, "no such column", 14) == 0 && is_silent(source)) {
+		return;
+	} else if (!source->sql || !land(source->sql, source->offset, &l)) {
+		return;
+	} else if (is_inserted(source, &l)) {
+		struct token before =
+			nth_alike(source->text, source->text_bytes, &l.before, l.nth_before);
+		if (before.kind != TOKEN_END)
+			point_behind(source, &before, w);
+	} else {
+		w->position = wording_position(
+			source->text, source->text_bytes, source->sql, source->offset);
+	}
+}
+
+/* ---- Messages that need the statement ----------------------------------------------------------
+ */
+
+/* The relation an INSERT, UPDATE or DELETE changes; "" if none is found. */
+static void changed_relation(const struct wording_source *source, char name[PART_MAX])
+{
+	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
+	struct token t = lexer_next(&lexer);
+	name[0] = '\0';
+	while (t.kind == TOKEN_WORD && !token_is(&t, "into") && !token_is(&t, "update") &&
+		!token_is(&t, "from"))
+		t = lexer_next(&lexer);
+	if (t.kind == TOKEN_WORD)
+		t = lexer_next(&lexer);
+	if (t.kind == TOKEN_WORD || t.kind == TOKEN_NAME)
+		snprintf(name, PART_MAX, "%.*s", (int)(t.bytes < 64 ? t.bytes : 64), t.text);
+}
+
+/* Does `name` stand for a table here: a word without a dot behind it? */
+static bool names_table(const struct wording_source *source, const char *name)
+{
+	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;) {
+		struct token next = lexer_next(&lexer);
+		if (token_is(&t, name) && !token_is_symbol(&next, "."))
+			return true;
+		t = next;
+	}
+	return false;
+}
+
+static bool is_update(const struct wording_source *source)
+{
+	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
+	struct token t = lexer_next(&lexer);
+	return token_is(&t, "update");
+}
+
+static bool word_column(const struct wording_source *source, struct wording *w)
+{
+	char name[PART_MAX];
+	if (!quoted(source->message, "no such column: ", "", name))
+		return false;
+	size_t bytes = strcspn(name, ".");
+	bool qualified = name[bytes] == '.';
+	char table[PART_MAX];
+	snprintf(table, sizeof table, "%.*s", (int)bytes, name);
+	if (!qualified && source->text && source->offset < 0 && is_update(source)) {
+		char relation[PART_MAX];
+		changed_relation(source, relation);
+		snprintf(w->message, sizeof w->message,
+			"column \"%.100s\" of relation \"%.100s\" does not exist", name, relation);
+		w->position = place_of_text(source->text, source->text_bytes, name);
+	} else if (*name == '"') /* ALTER TABLE quotes it */
+		snprintf(w->message, sizeof w->message, "column %s does not exist", name);
+	else if (!qualified)
+		snprintf(w->message, sizeof w->message, "column \"%s\" does not exist", name);
+	else if (!source->text || names_table(source, table))
+		snprintf(w->message, sizeof w->message, "column %s does not exist", name);
+	else {
+		snprintf(w->message, sizeof w->message,
+			"missing FROM-clause entry for table \"%.100s\"", table);
+		strcpy(w->sqlstate, "42P01");
+	}
+	return true;
+}
+
+/* A constraint with a name, or the expression of one without: PostgreSQL names it by its column. */
+static bool word_check(const struct wording_source *source, struct wording *w)
+{
+	char what[PART_MAX], table[PART_MAX] = "";
+	if (!quoted(source->message, "CHECK constraint failed: ", "", what))
+		return false;
+	if (source->text)
+		changed_relation(source, table);
+	struct lexer lexer = { .at = what, .end = what + strlen(what) };
+	struct token first = lexer_next(&lexer), second = lexer_next(&lexer);
+	struct token column = first;
+	while (column.kind != TOKEN_WORD && column.kind != TOKEN_END && column.kind != TOKEN_BAD) {
+		column = second;
+		second = lexer_next(&lexer);
+	}
+	bool named = first.kind == TOKEN_WORD && second.kind == TOKEN_END;
+	snprintf(w->message, sizeof w->message,
+		"new row for relation \"%.64s\" violates check constraint \"%.64s%s%.*s%s\"", table,
+		named ? "" : table, named ? "" : "_", (int)(column.bytes < 64 ? column.bytes : 64),
+		column.text, named ? "" : "_check");
+	return true;
+}
+
+/* SQLite does not tell which constraint. */
+static bool word_foreign_key(const struct wording_source *source, struct wording *w)
+{
+	char table[PART_MAX] = "";
+	struct token verb = { .kind = TOKEN_END };
+	if (strcmp(source->message, "FOREIGN KEY constraint failed") != 0)
+		return false;
+	if (source->text) {
+		struct lexer lexer = { .at = source->text,
+			.end = source->text + source->text_bytes };
+		verb = lexer_next(&lexer);
+		changed_relation(source, table);
+	}
+	const char *what = token_is(&verb, "insert")   ? "insert or update on table"
+			   : token_is(&verb, "delete") ? "update or delete on table"
+						       : "insert, update or delete on table";
+	snprintf(w->message, sizeof w->message, "%s \"%s\" violates foreign key constraint", what,
+		table);
+	return true;
+}
+
+static bool word_count(const char *message, struct wording *w)
+{
+	unsigned columns, values;
+	char table[65];
+	bool whole = sscanf(message, "table %64s has %u columns but %u values were supplied", table,
+			     &columns, &values) == 3;
+	if (!whole && sscanf(message, "%u values for %u columns", &values, &columns) != 2)
+		return false;
+	strcpy(w->sqlstate, "42601");
+	if (values > columns)
+		snprintf(w->message, sizeof w->message,
+			"INSERT has more expressions than target columns");
+	else if (!whole)
+		snprintf(w->message, sizeof w->message,
+			"INSERT has more target columns than expressions");
+	else
+		snprintf(w->message, sizeof w->message, "%s", message);
+	return true;
+}
+
+/* DROP says what it looked for. */
+static bool word_drop(const struct wording_source *source, struct wording *w)
+{
+	char name[PART_MAX];
+	if (!source->text || !quoted(source->message, "no such table: ", "", name))
+		return false;
+	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
+	struct token t = lexer_next(&lexer);
+	if (token_is(&t, "drop"))
+		snprintf(w->message, sizeof w->message, "table \"%s\" does not exist", name);
+	return token_is(&t, "drop");
+}
+
+static bool word_new_column(const char *message, struct wording *w)
+{
+	char table[PART_MAX];
+	const char *between = strstr(message, " has no column named ");
+	if (!between || !quoted(message, "table ", " has no column named ", table))
+		return false;
+	snprintf(w->message, sizeof w->message,
+		"column \"%.100s\" of relation \"%.100s\" does not exist",
+		between + strlen(" has no column named "), table);
+	return true;
+}
+
+static bool word_plain(const char *message, struct wording *w)
+{
+	char name[PART_MAX];
+	for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
+		if (quoted(message, phrases[i].before, "", name)) {
+			snprintf(w->message, sizeof w->message, "%s%s%s", phrases[i].words,
+				phrases[i].rest ? name : "",
+				phrases[i].rest ? phrases[i].rest : "");
+			return true;
+		}
+	}
+	return false;
+}
+
+void wording_of(const struct wording_source *source, struct wording *w)
+{
+	const char *message = source->message;
+	w->detail[0] = '\0';
+	w->position = 0;
+	snprintf(w->sqlstate, sizeof w->sqlstate, "%s", source->sqlstate);
+	if (strcmp(source->sqlstate, "25P02") == 0)
+		message = "current transaction is aborted, commands ignored until end of "
+			  "transaction block";
+	else if (strcmp(message, "datatype mismatch") == 0) {
+		message = "invalid input syntax for type bigint"; /* only a rowid refuses */
+		strcpy(w->sqlstate, "22P02");
+	}
+	snprintf(w->message, sizeof w->message, "%s", message);
+	if (word_constraint(message, w) || word_check(source, w) || word_foreign_key(source, w) ||
+		word_exists(message, w))
+		return;
+	if (!word_syntax(message, w) && !word_column(source, w) && !word_count(message, w) &&
+		!word_drop(source, w) && !word_new_column(message, w))
+		word_plain(message, w);
+	if (source->text && !w->position)
+		find_place(source, w);
 }

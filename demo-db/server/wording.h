@@ -13,14 +13,24 @@
 
 #define WORDING_MAX 320
 
-struct wording {
-	char message[WORDING_MAX], detail[WORDING_MAX]; /* detail "": none */
+struct wording_source {
+	const char *sqlstate, *message; /* the engine's */
+	const char *text;		/* the client's statement; NULL: unknown */
+	size_t text_bytes;
+	const char *sql; /* its translation … */
+	int offset;	 /* … and the byte of it the message is about, -1 unknown */
 };
 
-void wording_of(const char *sqlstate, const char *engine_message, struct wording *wording);
+struct wording {
+	char message[WORDING_MAX], detail[WORDING_MAX]; /* detail "": none */
+	char sqlstate[6];				/* the engine's, or a finer one */
+	int position;					/* character of `text` from 1; 0 none */
+};
+
+void wording_of(const struct wording_source *source, struct wording *wording);
 
 /* Character (from 1) of `text` that byte `offset` of `sql`, its translation, came from; 0 unknown.
- * Found by counting tokens, believed only if both tokens read alike. */
+ * The nth token of that spelling there is the nth of that spelling here. */
 int wording_position(const char *text, size_t text_bytes, const char *sql, int offset);
 /* Characters of UTF-8 in `bytes` bytes. */
 int wording_characters(const char *text, size_t bytes);

@@ -3,6 +3,7 @@
  * Owns the virtual table behind every view. It must not know what a view shows.
  */
 #include "demo-db/views/view.h"
+#include "demo-db/server/functions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,7 +278,9 @@ int views_install(void *arg, sqlite3 *db)
 {
 	static const struct view *const views[] = { &view_tasks, &view_holds, &view_resources,
 		&view_decisions, &view_held_back, &view_admission, &view_settings, &view_sessions };
-	int rc = view_functions_install(arg, db);
+	int rc = functions_install(db);
+	if (rc == SQLITE_OK)
+		rc = view_functions_install(arg, db);
 	for (size_t i = 0; rc == SQLITE_OK && i < sizeof views / sizeof *views; i++)
 		rc = install(db, views[i], arg);
 	return rc;

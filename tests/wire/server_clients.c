@@ -65,7 +65,9 @@ static void psql_shows_what_postgresql_shows(void **state)
 				  "(2 rows)\n\n"
 				  "DROP TABLE\n");
 	assert_int_equal(run("psql -X -v VERBOSITY=verbose -c 'select * from nope'"), 1);
-	assert_string_equal(said, "ERROR:  42P01: relation \"nope\" does not exist\n");
+	assert_string_equal(said, "ERROR:  42P01: relation \"nope\" does not exist\n"
+				  "LINE 1: select * from nope\n"
+				  "                      ^\n");
 	assert_int_equal(run("psql -X -1 -c 'create table q(a int)' -c 'selec'"), 1);
 	assert_int_equal(run("psql -X -c 'select * from q'"), 1);
 }

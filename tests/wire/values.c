@@ -7,13 +7,33 @@
 #include <string.h>
 #include <cmocka.h>
 
-static void assert_text(struct db_value v, enum pg_type type, const char *expected)
+static void assert_column(struct db_value v, const struct wire_column *column, const char *expected)
 {
 	struct wire_out out = { 0 };
-	value_write(&out, v, type, 0);
+	value_write(&out, v, column);
 	assert_int_equal(out.bytes, 4 + strlen(expected));
 	assert_memory_equal(out.data + 4, expected, strlen(expected));
 	wire_out_free(&out);
+}
+
+static void assert_text(struct db_value v, enum pg_type type, const char *expected)
+{
+	assert_column(v, &(struct wire_column){ .type = type }, expected);
+}
+
+static void a_declared_scale_is_kept(void **state)
+{
+	(void)state;
+	const struct wire_column money = { .type = PG_NUMERIC, .scaled = true, .scale = 2 };
+	assert_int_equal(value_scale("numeric(8, 2)"), 2);
+	assert_int_equal(value_scale("DECIMAL(5,0)"), 0);
+	assert_int_equal(value_scale("numeric(8)"), -1);
+	assert_int_equal(value_scale("varchar(8,2)"), -1);
+	assert_int_equal(value_scale("numeric(8,999999999)"), -1);
+	assert_int_equal(value_scale(NULL), -1);
+	assert_column((struct db_value){ DB_REAL, .real = 4.5 }, &money, "4.50");
+	assert_column((struct db_value){ DB_INTEGER, .integer = -7 }, &money, "-7.00");
+	assert_column((struct db_value){ DB_TEXT, .length = 1, .data = "x" }, &money, "x");
 }
 
 static void values_are_written_as_postgresql_prints_them(void **state)
@@ -27,6 +47,7 @@ static void values_are_written_as_postgresql_prints_them(void **state)
 	assert_text((struct db_value){ DB_REAL, .real = 1.0 / 3 }, PG_FLOAT8, "0.3333333333333333");
 	assert_text(
 		(struct db_value){ DB_BLOB, .length = 2, .data = "\x0a\xff" }, PG_BYTEA, "\\x0aff");
+	assert_text((struct db_value){ DB_TEXT, .length = 4, .data = "\\x0a" }, PG_BYTEA, "\\x0a");
 	assert_text((struct db_value){ DB_TEXT, .length = 2, .data = "hi" }, PG_TEXT, "hi");
 }
 
@@ -34,7 +55,8 @@ static void nulls_have_no_bytes(void **state)
 {
 	(void)state;
 	struct wire_out out = { 0 };
-	value_write(&out, (struct db_value){ .type = DB_NULL }, PG_INT8, 1);
+	value_write(&out, (struct db_value){ .type = DB_NULL },
+		&(struct wire_column){ .type = PG_INT8, .format = 1 });
 	assert_memory_equal(out.data, "\xff\xff\xff\xff", 4);
 	assert_int_equal(out.bytes, 4);
 	wire_out_free(&out);
@@ -44,8 +66,10 @@ static void binary_numbers_are_big_endian(void **state)
 {
 	(void)state;
 	struct wire_out out = { 0 };
-	value_write(&out, (struct db_value){ DB_INTEGER, .integer = -2 }, PG_INT4, 1);
-	value_write(&out, (struct db_value){ DB_REAL, .real = 1.5 }, PG_FLOAT8, 1);
+	value_write(&out, (struct db_value){ DB_INTEGER, .integer = -2 },
+		&(struct wire_column){ .type = PG_INT4, .format = 1 });
+	value_write(&out, (struct db_value){ DB_REAL, .real = 1.5 },
+		&(struct wire_column){ .type = PG_FLOAT8, .format = 1 });
 	assert_memory_equal(out.data, "\0\0\0\x04\xff\xff\xff\xfe", 8);
 	assert_memory_equal(out.data + 8, "\0\0\0\x08\x3f\xf8\0\0\0\0\0\0", 12);
 	wire_out_free(&out);
@@ -131,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_written_as_postgresql_prints_them),
+		cmocka_unit_test(a_declared_scale_is_kept),
 		cmocka_unit_test(nulls_have_no_bytes),
 		cmocka_unit_test(binary_numbers_are_big_endian),
 		cmocka_unit_test(parameters_are_read_by_their_type),

@@ -11,7 +11,10 @@ static void assert_worded(
 	const char *sqlstate, const char *from, const char *message, const char *detail)
 {
 	struct wording wording;
-	wording_of(sqlstate, from, &wording);
+	const struct wording_source source = {
+		.sqlstate = sqlstate, .message = from, .offset = -1
+	};
+	wording_of(&source, &wording);
 	assert_string_equal(wording.message, message);
 	assert_string_equal(wording.detail, detail);
 }
@@ -20,14 +23,14 @@ static void messages_are_the_known_ones(void **state)
 {
 	(void)state;
 	assert_worded("42P01", "no such table: t", "relation \"t\" does not exist", "");
-	assert_worded("42703", "no such column: a.b", "column \"a.b\" does not exist", "");
+	assert_worded("42703", "no such column: a.b", "column a.b does not exist", "");
 	assert_worded(
 		"42601", "near \"selec\": syntax error", "syntax error at or near \"selec\"", "");
 	assert_worded("42601", "incomplete input", "syntax error at end of input", "");
 	assert_worded("42P07", "table \"t\" already exists", "relation \"t\" already exists", "");
 	assert_worded("23505", "UNIQUE constraint failed: t.a, t.b",
 		"duplicate key value violates unique constraint \"t_a_b_key\"",
-		"Key (a, b) already exists in \"t\".");
+		"Key (a, b) already exists.");
 	assert_worded("23502", "NOT NULL constraint failed: t.a",
 		"null value in column \"a\" of relation \"t\" violates not-null constraint", "");
 	assert_worded("53100", "disk full: x", "disk full: x", "");
@@ -38,11 +41,13 @@ static void long_names_are_cut_not_overrun(void **state)
 	(void)state;
 	char message[2000] = "UNIQUE constraint failed: ";
 	struct wording wording;
+	struct wording_source source = { .sqlstate = "23505", .message = message, .offset = -1 };
 	memset(message + strlen(message), 'x', 1500);
-	wording_of("23505", message, &wording);
+	wording_of(&source, &wording);
 	assert_true(strlen(wording.message) < WORDING_MAX);
 	memcpy(message, "no such table: ", 15);
-	wording_of("42P01", message, &wording);
+	source.sqlstate = "42P01";
+	wording_of(&source, &wording);
 	assert_true(strlen(wording.message) < WORDING_MAX);
 }
 
@@ -53,9 +58,11 @@ static void positions_count_characters_of_the_clients_text(void **state)
 	const char *sql = "select 'ä', CAST(nope AS INTEGER) frm t";
 	assert_int_equal(
 		wording_position(text, strlen(text), text, (int)(strstr(text, "frm") - text)), 23);
-	/* the translation has other tokens: not believed */
+	/* the translation has other tokens before it */
 	assert_int_equal(
-		wording_position(text, strlen(text), sql, (int)(strstr(sql, "frm") - sql)), 0);
+		wording_position(text, strlen(text), sql, (int)(strstr(sql, "frm") - sql)), 23);
+	assert_int_equal(
+		wording_position(text, strlen(text), sql, (int)(strstr(sql, "CAST") - sql)), 0);
 	const char *numbers = "select a from t where b = 17 and c ==== 2";
 	const char *taken = "select a from t where b = ?1 and c ==== ?2";
 	assert_int_equal(wording_position(numbers, strlen(numbers), taken,
@@ -65,12 +72,62 @@ static void positions_count_characters_of_the_clients_text(void **state)
 	assert_int_equal(wording_position("a", 1, "a", -1), 0);
 }
 
+static struct wording worded(const char *sqlstate, const char *message, const char *text,
+	const char *sql, const char *at)
+{
+	struct wording wording;
+	const struct wording_source source = { .sqlstate = sqlstate,
+		.message = message,
+		.text = text,
+		.text_bytes = strlen(text),
+		.sql = sql,
+		.offset = at ? (int)(at - sql) : -1 };
+	wording_of(&source, &wording);
+	return wording;
+}
+
+static void the_statement_tells_what_sqlite_leaves_out(void **state)
+{
+	(void)state;
+	struct wording w = worded("42703", "no such column: x.a", "select x.a from t", NULL, NULL);
+	assert_string_equal(w.message, "missing FROM-clause entry for table \"x\"");
+	assert_string_equal(w.sqlstate, "42P01");
+	w = worded("42703", "no such column: t.a", "select t.a from t", NULL, NULL);
+	assert_string_equal(w.message, "column t.a does not exist");
+	assert_string_equal(w.sqlstate, "42703");
+	w = worded("42P01", "no such table: nope", "select 1 from nope", NULL, NULL);
+	assert_int_equal(w.position, 15);
+	w = worded("42P01", "no such table: nope", "drop table nope", NULL, NULL);
+	assert_string_equal(w.message, "table \"nope\" does not exist");
+	assert_int_equal(w.position, 0);
+	w = worded(
+		"23514", "CHECK constraint failed: a > 0", "insert into t values (0)", NULL, NULL);
+	assert_string_equal(
+		w.message, "new row for relation \"t\" violates check constraint \"t_a_check\"");
+}
+
+static void names_the_server_inserted_are_not_blamed(void **state)
+{
+	(void)state;
+	const char *sql = "select 1 + AS \"?column?\", 2 AS \"?column?\"";
+	struct wording w = worded(
+		"42601", "near \"AS\": syntax error", "select 1 +, 2", sql, strstr(sql, "AS"));
+	assert_string_equal(w.message, "syntax error at or near \",\"");
+	assert_int_equal(w.position, 11);
+	sql = "select 1 + AS \"?column?\"";
+	w = worded("42601", "near \"AS\": syntax error", "select 1 +", sql, strstr(sql, "AS"));
+	assert_string_equal(w.message, "syntax error at end of input");
+	assert_int_equal(w.position, 11);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_are_the_known_ones),
 		cmocka_unit_test(long_names_are_cut_not_overrun),
 		cmocka_unit_test(positions_count_characters_of_the_clients_text),
+		cmocka_unit_test(the_statement_tells_what_sqlite_leaves_out),
+		cmocka_unit_test(names_the_server_inserted_are_not_blamed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * functions.h - what PostgreSQL has as functions and operators and SQLite does not, or does
+ * otherwise. The rewriting (rewriter.h) puts the names that begin with pg_ into statements:
+ *
+ *   pg_int2 pg_int4 pg_int8 pg_bool pg_float8 pg_numeric pg_date pg_timestamp   casts that refuse
+ *   pg_divisor(x)                 x, unless it is zero
+ *   pg_position(a, b)             position(a in b)
+ *   regexp                        a ~ b; '(?i)' before the pattern ~*, '(?like)' ILIKE
+ *   LIKE                          minds the case
+ *   greatest least concat concat_ws left right repeat reverse lpad rpad split_part starts_with
+ * strpos char_length octet_length date_part date_trunc bool_and bool_or every
+ */
+#ifndef DEMO_DB_FUNCTIONS_H
+#define DEMO_DB_FUNCTIONS_H
+
+struct sqlite3;
+
+/* On a new connection; SQLite's result code. */
+int functions_install(struct sqlite3 *db);
+
+#endif

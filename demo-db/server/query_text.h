@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* query_text.h - the statements of a simple query's text, one after the other. */
+#ifndef DEMO_DB_QUERY_TEXT_H
+#define DEMO_DB_QUERY_TEXT_H
+
+#include <stdbool.h>
+
+struct client;
+struct query;
+struct statement;
+
+/* Only white space, comments and semicolons left? */
+bool query_text_ends(const struct query *query);
+/* Cuts the next statement off client->query's text; not shared, see prepared_simple. NULL: memory
+ * is out. */
+struct statement *query_text_next(struct client *client);
+
+#endif

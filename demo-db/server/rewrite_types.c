@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns literals and types: strings in PostgreSQL's spellings, casts, typed literals. A cast is a
+ * function of the server's (functions.c) that refuses what PostgreSQL refuses; in a definition,
+ * which is kept in the file, it is SQLite's own. It must not know clauses.
+ */
+#include "demo-db/server/rewriter.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- Literals ----------------------------------------------------------------------------- */
+
+static char unescaped(char c)
+{
+	switch (c) {
+	case 'n':
+		return '\n';
+	case 't':
+		return '\t';
+	case 'r':
+		return '\r';
+	case 'b':
+		return '\b';
+	case 'f':
+		return '\f';
+	default:
+		return c;
+	}
+}
+
+static void write_escape_string(struct rewriter *r)
+{
+	const char *at = r->token.text + 2, *end = r->token.text + r->token.bytes - 1;
+	rewrite_append(&r->out, "'", 1);
+	while (at < end) {
+		char c = *at++;
+		bool escaped = c == '\\' && at < end;
+		if (escaped)
+			c = unescaped(*at++);
+		if (c == '\'' && !escaped)
+			at++; /* the second of a doubled quote */
+		rewrite_append(&r->out, &c, 1);
+		if (c == '\'')
+			rewrite_append(&r->out, "'", 1);
+	}
+	rewrite_append(&r->out, "'", 1);
+}
+
+static void write_dollar_string(struct rewriter *r)
+{
+	const char *text = r->token.text;
+	size_t tag = (size_t)((const char *)memchr(text + 1, '$', r->token.bytes - 1) - text) + 1;
+	rewrite_append_quoted(&r->out, text + tag, r->token.bytes - 2 * tag);
+}
+
+/* $2 is the second parameter wherever it stands; SQLite numbers $names by appearance, ?2 as said.
+ */
+static void write_parameter(struct rewriter *r)
+{
+	rewrite_append(&r->out, "?", 1);
+	rewrite_append(&r->out, r->token.text + 1, r->token.bytes - 1);
+}
+
+void rewrite_literal(struct rewriter *r)
+{
+	rewrite_operand_begins(r);
+	if (r->token.kind == TOKEN_ESCAPE)
+		write_escape_string(r);
+	else if (r->token.kind == TOKEN_DOLLAR)
+		write_dollar_string(r);
+	else if (r->token.kind == TOKEN_PARAMETER)
+		write_parameter(r);
+	else
+		rewrite_append(&r->out, r->token.text, r->token.bytes);
+	rewrite_step(r);
+}
+
+/* ---- Types and casts ---------------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *affinity, *function;
+} types[] = {
+	{ "int", "INTEGER", "pg_int4" },
+	{ "integer", "INTEGER", "pg_int4" },
+	{ "int2", "INTEGER", "pg_int2" },
+	{ "int4", "INTEGER", "pg_int4" },
+	{ "int8", "INTEGER", "pg_int8" },
+	{ "bigint", "INTEGER", "pg_int8" },
+	{ "smallint", "INTEGER", "pg_int2" },
+	{ "oid", "INTEGER", "pg_int8" },
+	{ "bool", "INTEGER", "pg_bool" },
+	{ "boolean", "INTEGER", "pg_bool" },
+	{ "real", "REAL", "pg_float8" },
+	{ "float4", "REAL", "pg_float8" },
+	{ "float8", "REAL", "pg_float8" },
+	{ "float", "REAL", "pg_float8" },
+	{ "double", "REAL", "pg_float8" },
+	{ "numeric", "NUMERIC", "pg_numeric" },
+	{ "decimal", "NUMERIC", "pg_numeric" },
+	{ "text", "TEXT", NULL },
+	{ "varchar", "TEXT", NULL },
+	{ "char", "TEXT", NULL },
+	{ "character", "TEXT", NULL },
+	{ "bpchar", "TEXT", NULL },
+	{ "name", "TEXT", NULL },
+	{ "uuid", "TEXT", NULL },
+	{ "json", "TEXT", NULL },
+	{ "jsonb", "TEXT", NULL },
+	{ "date", "TEXT", "pg_date" },
+	{ "time", "TEXT", NULL },
+	{ "timestamp", "TEXT", "pg_timestamp" },
+	{ "timestamptz", "TEXT", NULL },
+	{ "regclass", "TEXT", "pg_regclass" },
+	{ "regtype", "TEXT", NULL },
+	{ "bytea", "BLOB", NULL },
+};
+
+static int find_type(const struct token *t)
+{
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (token_is(t, types[i].name))
+			return (int)i;
+	return -1;
+}
+
+void rewrite_skip_parenthesised(struct rewriter *r)
+{
+	unsigned depth = 0;
+	do {
+		if (token_is_symbol(&r->token, "("))
+			depth++;
+		else if (token_is_symbol(&r->token, ")"))
+			depth--;
+		rewrite_step(r);
+	} while (depth && r->token.kind != TOKEN_END && r->token.kind != TOKEN_BAD);
+}
+
+/* Skips the rest of a type name: precision, VARYING, (n), WITH TIME ZONE, []. */
+static void skip_type_tail(struct rewriter *r)
+{
+	static const char *const tail[] = { "precision", "varying", NULL };
+	if (rewrite_in_list(&r->token, tail))
+		rewrite_step(r);
+	if (token_is_symbol(&r->token, "("))
+		rewrite_skip_parenthesised(r);
+	if (token_is(&r->token, "with") || token_is(&r->token, "without")) {
+		rewrite_step(r);
+		rewrite_step(r);
+		rewrite_step(r);
+	}
+}
+
+/* '\x0a1b'::bytea is X'0a1b'. */
+static bool write_hex(struct rewriter *r)
+{
+	char *text = r->out.data + r->operand_at;
+	size_t bytes = r->out.bytes - r->operand_at;
+	if (bytes < 4 || memcmp(text, "'\\x", 3) != 0 || text[bytes - 1] != '\'')
+		return false;
+	size_t digits = strspn(text + 3, "0123456789abcdefABCDEF");
+	if (digits + 4 != bytes || digits % 2)
+		return false;
+	memcpy(text, "X'", 2);
+	memmove(text + 2, text + 3, digits + 1);
+	r->out.bytes--;
+	r->out.data[r->out.bytes] = '\0';
+	rewrite_operand_ended(r);
+	return true;
+}
+
+/* SQLite wants an expression behind DEFAULT in parentheses. */
+static bool behind_default(const struct rewriter *r)
+{
+	size_t at = r->operand_at;
+	while (at && r->out.data[at - 1] == ' ')
+		at--;
+	return r->create_table && at >= 8 && strncasecmp(r->out.data + at - 8, " default", 8) == 0;
+}
+
+/* TRUE and FALSE are numbers in SQLite; their text is not. */
+static bool write_bool_text(struct rewriter *r, const char *affinity)
+{
+	char *text = r->out.data + r->operand_at;
+	size_t bytes = r->out.bytes - r->operand_at;
+	bool enclosed = bytes > 2 && *text == '('; /* by CAST( … AS text) */
+	text += enclosed;
+	bytes -= 2u * enclosed;
+	while (bytes && text[bytes - 1] == ' ')
+		bytes--;
+	bool yes = bytes == 4 && strncasecmp(text, "true", 4) == 0;
+	bool no = bytes == 5 && strncasecmp(text, "false", 5) == 0;
+	if (strcmp(affinity, "TEXT") != 0 || (!yes && !no))
+		return false;
+	r->out.bytes = r->operand_at;
+	rewrite_append_text(&r->out, yes ? "'true'" : "'false'");
+	return true;
+}
+
+static void put_cast(struct rewriter *r, int type)
+{
+	const char *function = r->schema ? NULL : types[type].function;
+	bool wrap = behind_default(r);
+	if (wrap)
+		rewrite_insert(&r->out, r->operand_at, "(");
+	size_t at = r->operand_at + wrap;
+	rewrite_insert(&r->out, at, function ? "(" : "CAST(");
+	if (function)
+		rewrite_insert(&r->out, at, function);
+	if (!function) {
+		rewrite_append_text(&r->out, " AS ");
+		rewrite_append_text(&r->out, types[type].affinity);
+	}
+	rewrite_append_text(&r->out, wrap ? "))" : ")");
+}
+
+void rewrite_cast(struct rewriter *r)
+{
+	char what[96];
+	if (r->operand_at == REWRITE_NO_OPERAND) {
+		rewrite_fail(r, "42601", "syntax error at or near", &r->token);
+		return;
+	}
+	if (token_is(&r->token, "pg_catalog")) {
+		rewrite_step(r);
+		rewrite_step(r);
+	}
+	int type = find_type(&r->token);
+	if (type < 0) {
+		snprintf(what, sizeof what, "type \"%.*s\" does not exist",
+			(int)(r->token.bytes < 60 ? r->token.bytes : 60), r->token.text);
+		rewrite_fail(r, "42704", what, NULL);
+		return;
+	}
+	rewrite_step(r);
+	skip_type_tail(r);
+	if (token_is_symbol(&r->token, "["))
+		rewrite_fail(r, "0A000", "array types are not supported", NULL);
+	if (strcmp(types[type].affinity, "BLOB") == 0 && write_hex(r))
+		return;
+	if (!write_bool_text(r, types[type].affinity))
+		put_cast(r, type);
+	/* stepping left the cast's type as the previous token: an operand stands before what comes
+	 */
+	rewrite_operand_ended(r);
+}
+
+/* date '2024-02-29' is '2024-02-29'::date */
+bool rewrite_typed_literal(struct rewriter *r)
+{
+	static const char *const typed[] = { "date", "timestamp", "time", "timestamptz", "bool",
+		"bytea", NULL };
+	struct token next = rewrite_look(r);
+	if (next.kind != TOKEN_STRING || token_is_symbol(&r->previous, "."))
+		return false;
+	if (token_is(&r->token, "interval"))
+		rewrite_fail(r, "0A000", "intervals are not supported", NULL);
+	if (!rewrite_in_list(&r->token, typed))
+		return false;
+	struct token type = r->token;
+	rewrite_step(r);
+	rewrite_literal(r);
+	struct token behind = r->token;
+	struct lexer lexer = r->lexer;
+	r->token = type;
+	r->lexer.at = type.text + type.bytes;
+	rewrite_cast(r); /* steps to the string, which is written already */
+	r->token = behind;
+	r->lexer = lexer;
+	return true;
+}
+
+const char *rewrite_column_type(const struct token *t)
+{
+	static const char *const serials[] = { "serial", "bigserial", "smallserial", "serial4",
+		"serial8", NULL };
+	if (rewrite_in_list(t, serials))
+		return "INTEGER";
+	return token_is(t, "bytea") ? "BLOB" : NULL;
+}

@@ -1,0 +1,63 @@
+-- What psql shows for this is in the file beside it, made by PostgreSQL 15 with record.sh.
+\set VERBOSITY terse
+\pset null '(null)'
+set client_min_messages = warning;
+show client_encoding;
+show standard_conforming_strings;
+show datestyle;
+show intervalstyle;
+show transaction_isolation;
+show transaction isolation level;
+show default_transaction_isolation;
+show statement_timeout;
+show idle_in_transaction_session_timeout;
+show integer_datetimes;
+show session_authorization;
+show extra_float_digits;
+show bytea_output;
+show work_mem;
+show synchronous_commit;
+show timezone;
+set statement_timeout = 1000;
+show statement_timeout;
+set statement_timeout to '1min';
+show statement_timeout;
+set statement_timeout to default;
+reset statement_timeout;
+set local statement_timeout = 5;
+begin;
+set local statement_timeout = 5;
+show statement_timeout;
+commit;
+show statement_timeout;
+begin;
+set application_name = 'inside';
+rollback;
+show application_name;
+set my.own = 'x';
+show my.own;
+set client_encoding = 'UTF8';
+set names 'utf8';
+set client_encoding to 'nonsense';
+\echo :SQLSTATE
+set search_path to public;
+set search_path = public, pg_catalog;
+show search_path;
+set work_mem = '64MB';
+set synchronous_commit = off;
+set server_version = '9';
+\echo :SQLSTATE
+set session characteristics as transaction read only;
+show default_transaction_read_only;
+reset all;
+discard plans;
+discard temp;
+discard all;
+set role none;
+set session authorization default;
+set client_min_messages = error;
+rollback;
+set client_min_messages = notice;
+rollback;
+analyze;
+vacuum;

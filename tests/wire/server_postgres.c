@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * psql runs the scripts of postgres/ and must show, letter for letter, what it shows when
+ * PostgreSQL 15 answers them; postgres/record.sh made those files with one.
+ */
+#include "wire_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+static struct wire_server server;
+static char said[65536];
+
+static int start(void **state)
+{
+	(void)state;
+	wire_server_start(&server, NULL);
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	int status = wire_server_stop(&server);
+	wire_server_clean(&server);
+	return status;
+}
+
+/* The name of the test is that of the script. */
+static void psql_shows_what_postgresql_shows(void **state)
+{
+	const char *script = *state;
+	char line[1024];
+	snprintf(line, sizeof line,
+		"export PGHOST=%s PGPORT=%u PGUSER=demo PGDATABASE=demo; cd %s && psql -X -a -f "
+		"%s.sql "
+		"2>&1 | diff -U2 %s.out -",
+		server.dir, server.port, SCRIPTS, script, script);
+	FILE *pipe = popen(line, "r");
+	assert_non_null(pipe);
+	said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
+	int status = pclose(pipe);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail_msg("%s.sql answers otherwise:\n%s", script, said);
+}
+
+#define script_test(script)                                                                        \
+	{                                                                                          \
+		.name = script, .test_func = psql_shows_what_postgresql_shows,                     \
+		.setup_func = start, .teardown_func = stop, .initial_state = script                \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		script_test("ddl"),
+		script_test("dml"),
+		script_test("transactions"),
+		script_test("errors"),
+		script_test("types"),
+		script_test("functions"),
+		script_test("settings"),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
