@@ -240,7 +240,8 @@ enum cancel_cause { /* why a task, or a verdict, was held back */
 	CANCEL_CAUSE_SHORT_HOLD,	/* it would be gone before a cancel could help; MEMORY: too
 					   small a share of the evictions */
 	CANCEL_CAUSE_PACE,		/* too soon after the last, or the bucket is empty */
-	CANCEL_CAUSE_AWAIT_RELEASE,	/* the last target has not released yet */
+	CANCEL_CAUSE_AWAIT_RELEASE,	/* the last target has not released yet, or has just and the
+					   queue behind it drains */
 	CANCEL_CAUSE_NO_CULPRIT,	/* a resource counts, and nobody stands out */
 	CANCEL_CAUSE_MONITOR,		/* monitor mode has named it and leaves it running */
 	CANCEL_CAUSE_ACTION_STUCK,	/* a cancel action runs over its limit */

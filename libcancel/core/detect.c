@@ -24,7 +24,7 @@ static uint64_t tolerance(uint64_t count)
 }
 
 /* The sample `back` before the newest. */
-static struct detect_sample *sample_at(struct detect *d, uint32_t back)
+static const struct detect_sample *sample_at(const struct detect *d, uint32_t back)
 {
 	return &d->samples[(d->next_sample + DETECT_SAMPLES - 1 - back) % DETECT_SAMPLES];
 }
@@ -40,7 +40,7 @@ static void add_sample(struct detect *d, const struct window *w)
 		if (d->sample_count < DETECT_SAMPLES)
 			d->sample_count++;
 	}
-	*sample_at(d, 0) = (struct detect_sample){
+	d->samples[(d->next_sample + DETECT_SAMPLES - 1) % DETECT_SAMPLES] = (struct detect_sample){
 		.at_ns = w->now_ns, .completed = d->completed, .in_flight = w->in_flight
 	};
 }
@@ -110,6 +110,14 @@ static bool work_shrinks(struct detect *d, uint64_t now_ns)
 	recent = mean_in_flight(d, now_ns - SHRINK_SPAN_NS, now_ns);
 	before = mean_in_flight(d, now_ns - 2 * SHRINK_SPAN_NS, now_ns - SHRINK_SPAN_NS);
 	return recent + tolerance(before) < before;
+}
+
+bool detect_drains(const struct detect *d)
+{
+	const struct detect_sample *newest = sample_at(d, 0), *before = sample_at(d, 1);
+
+	return d->sample_count >= 2 &&
+	       newest->in_flight + tolerance(before->in_flight) < before->in_flight;
 }
 
 static bool is_late(struct detect *d, const struct window *w, const struct settings *s, bool stuck)

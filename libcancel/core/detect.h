@@ -39,4 +39,8 @@ struct detect {
 void detect_step(struct detect *detect, const struct window *window,
 	const struct settings *settings, bool stuck);
 
+/* Is noticeably less work in flight than a window ago? For right after a release: the suspicion
+ * itself looks further back. */
+bool detect_drains(const struct detect *detect);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define GONE_AFTER  2u /* ledgers without it: one may have failed to read a changing slot */
+#define EFFECT_NS   1000000000ull  /* a release shows within a second */
 #define FOLLOWED_NS 60000000000ull /* a decision is followed for a minute at most */
 
 static void close_record(struct outcome_record *record)
@@ -227,6 +228,14 @@ bool outcomes_await_release(const struct outcomes *o, const struct settings *s, 
 
 	return record && !record->ended && !record->outcome.times.released_ns &&
 	       !had_its_time(record, s, now_ns);
+}
+
+bool outcomes_just_released(const struct outcomes *o, uint64_t now_ns)
+{
+	const struct outcome_record *record = last_acted(o);
+	uint64_t released_ns = record ? record->outcome.times.released_ns : 0;
+
+	return released_ns && fixed_minus(now_ns, released_ns) < EFFECT_NS;
 }
 
 bool outcomes_escalation_due(

@@ -277,10 +277,19 @@ static void act(struct cancel_pipeline *p, const struct cancel_ledger *ledger, u
 		decide(p, &choice, (uint32_t)winner, v);
 }
 
+/* The last target still holds on, or the queue behind it is draining: what is late now is its doing
+ * still. */
+static bool awaits_release(const struct cancel_pipeline *p)
+{
+	uint64_t now_ns = p->window.now_ns;
+
+	return outcomes_await_release(&p->outcomes, &p->settings, now_ns) ||
+	       (outcomes_just_released(&p->outcomes, now_ns) && detect_drains(&p->detect));
+}
+
 static void judge(
 	struct cancel_pipeline *p, const struct cancel_ledger *ledger, struct cancel_verdict *v)
 {
-	uint64_t now_ns = p->window.now_ns;
 	uint64_t counting = contention_counting(&p->contention, &p->window);
 
 	if (!p->detect.suspicious)
@@ -297,7 +306,7 @@ static void judge(
 		return;
 	if (ledger->action_stuck)
 		v->held_back = CANCEL_CAUSE_ACTION_STUCK;
-	else if (outcomes_await_release(&p->outcomes, &p->settings, now_ns))
+	else if (awaits_release(p))
 		v->held_back = CANCEL_CAUSE_AWAIT_RELEASE;
 	else
 		act(p, ledger, counting, v);

@@ -48,6 +48,43 @@ static void overload_of_cpu_alone_is_regular_and_cancels_nobody(void **state)
 	scripted_free(s);
 }
 
+#define LINE 200u /* requests behind slots that have come to a halt */
+
+/* What is late while the queue of a cancelled dump drains is the dump's doing still, though the
+ * report that has long held a slot would now give it the most back. */
+static void nobody_else_is_cancelled_while_the_queue_drains(void **state)
+{
+	static struct scripted_task *line[LINE];
+	struct scripted *s = scripted_new(NULL);
+	uint32_t cpu = scripted_resource(s, CANCEL_QUEUE, 2), drained = 0;
+	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 1000);
+	struct scripted_task *report = scripted_task(s, 0), *dump = scripted_task(s, 0);
+
+	(void)state;
+	scripted_hold(s, report, cpu, 0, 1);
+	scripted_healthy(s, SCRIPTED_START);
+	for (uint32_t window = 0; window < 10 && s->decisions == 0; window++)
+		scripted_dump(s, pool, dump, report, true);
+	assert_int_equal(s->last.target.task, dump->t.id);
+	for (uint32_t i = 0; i < LINE; i++) {
+		line[i] = scripted_task(s, SCRIPTED_SLO_NS);
+		scripted_wait(s, line[i], cpu, 0, 0);
+	}
+	scripted_dump(s, pool, dump, report, true);
+	scripted_event(s, CANCEL_EVENT_RELEASED, dump->t.id, 0);
+	scripted_end(s, dump);
+	for (uint32_t i = 0; i < LINE; i++) {
+		scripted_end(s, line[i]);
+		if (i % 50 != 49)
+			continue;
+		scripted_step(s);
+		assert_int_equal(s->decisions, 1);
+		drained += s->verdict.held_back == CANCEL_CAUSE_AWAIT_RELEASE;
+	}
+	assert_true(drained > 0);
+	scripted_free(s);
+}
+
 /* The same with ten slots, one held by a slow reader that nobody waits for in particular. */
 static void crowd_beside_a_slow_reader(struct scripted *s)
 {
@@ -353,6 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(overload_of_cpu_alone_is_regular_and_cancels_nobody),
+		cmocka_unit_test(nobody_else_is_cancelled_while_the_queue_drains),
 		cmocka_unit_test(one_slow_reader_is_not_the_cause_of_a_crowd),
 		cmocka_unit_test(three_reports_over_their_slo_are_no_overload),
 		cmocka_unit_test(all_stuck_without_a_known_reason_stays_an_overload),
