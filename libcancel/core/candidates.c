@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#define NS_PER_US 1000u
+#define NS_PER_US  1000u
+#define FAVOURITES 2u /* of the policy: the target and the runner-up */
 
 /* Whether a task may be cancelled at all, whatever it did. */
 static enum cancel_cause bar_of(const struct scene *s, const struct cancel_ledger_task *t)
@@ -88,34 +89,72 @@ static void fill(const struct scene *s, const uint32_t weight_ppm[CANCEL_RESOURC
 	out->score_micro = choose_score(&choice, out);
 }
 
-static bool is_better(const struct cancel_candidate *a, const struct cancel_candidate *b)
+static void swap(struct candidates *c, uint32_t a, uint32_t b)
 {
-	if (a->score_micro != b->score_micro)
-		return a->score_micro > b->score_micro;
-	return a->sequence < b->sequence;
+	const struct cancel_candidate candidate = c->list[a];
+	const uint32_t slot = c->slots[a];
+	const uint64_t heavy = c->heavy[a];
+
+	c->list[a] = c->list[b];
+	c->slots[a] = c->slots[b];
+	c->heavy[a] = c->heavy[b];
+	c->list[b] = candidate;
+	c->slots[b] = slot;
+	c->heavy[b] = heavy;
 }
 
-static void keep_eligible(struct candidates *c, const struct cancel_candidate *candidate,
-	uint32_t slot, uint64_t heavy)
+/* The policy's first and second to the front of the list; how many there are. */
+static uint32_t bring_favourites(struct candidates *c, const struct scene *s)
 {
-	uint32_t at = 0;
+	struct cancel_choice choice = candidates_choice(c, s);
+	uint32_t front = 0;
 
+	for (; front < FAVOURITES; front++) {
+		choice.candidates = c->list + front;
+		choice.candidate_count = c->count - front;
+		choose_mark_dominated(c->list + front, &choice);
+		int chosen = s->settings->policy->choose(&choice);
+
+		if (chosen < 0 || (uint32_t)chosen >= choice.candidate_count)
+			break;
+		swap(c, front, front + (uint32_t)chosen);
+	}
+	return front;
+}
+
+/* The list is full. Those stay whom the policy would take first and second, and the best by score,
+ * who are reported. A policy that weighs each candidate by itself (all here but `published`) then
+ * chooses of those left as it would of all. */
+static void thin_out(struct candidates *c, const struct scene *s)
+{
+	uint32_t front = bring_favourites(c, s);
+	struct cancel_choice choice = candidates_choice(c, s);
+	uint32_t best[CANCEL_CANDIDATES_MAX], best_count;
+	bool stays[CANDIDATE_LIMIT] = { 0 };
+
+	choice.candidates = c->list + front;
+	choice.candidate_count = c->count - front;
+	best_count = choose_best(&choice, best);
+	for (uint32_t i = 0; i < best_count; i++)
+		stays[front + best[i]] = true;
+	for (uint32_t i = front; i < c->count; i++)
+		if (stays[i])
+			swap(c, front++, i);
+	c->count = front;
+}
+
+static void keep_eligible(struct candidates *c, const struct scene *s,
+	const struct cancel_candidate *candidate, uint32_t slot, uint64_t heavy)
+{
 	c->eligible_count++;
 	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++)
 		c->explained_ppm[r] += heavy >> r & 1 ? candidate->blame_ppm[r] : 0;
-	if (c->count < CANDIDATE_LIMIT) {
-		at = c->count++;
-	} else { /* in place of the weakest */
-		for (uint32_t i = 1; i < CANDIDATE_LIMIT; i++) {
-			if (is_better(&c->list[at], &c->list[i]))
-				at = i;
-		}
-		if (is_better(&c->list[at], candidate))
-			return;
-	}
-	c->list[at] = *candidate;
-	c->slots[at] = slot;
-	c->heavy[at] = heavy;
+	if (c->count == CANDIDATE_LIMIT)
+		thin_out(c, s);
+	c->list[c->count] = *candidate;
+	c->slots[c->count] = slot;
+	c->heavy[c->count] = heavy;
+	c->count++;
 }
 
 struct cancel_contender candidates_contender(const struct cancel_candidate *candidate, uint32_t r)
@@ -188,7 +227,7 @@ static void judge(struct candidates *c, const struct scene *s, uint32_t task)
 	fill(s, cause ? c->weight_ppm : c->contention_ppm, t, stakes, &input, &candidate);
 	candidate.held_back = cause;
 	if (cause == CANCEL_CAUSE_NONE) {
-		keep_eligible(c, &candidate, t->slot, heavy);
+		keep_eligible(c, s, &candidate, t->slot, heavy);
 		return;
 	}
 	contender = candidates_contender(&candidate, c->top_resource);
@@ -275,9 +314,10 @@ static void close_score(struct candidates *c, const struct scene *s)
 }
 
 /* Some resources have left the score: the list keeps those who are candidates for another. */
-static void narrow(struct candidates *c, const struct scene *s, uint64_t scored)
+static void narrow(struct candidates *c, const struct scene *s)
 {
 	const struct cancel_choice choice = candidates_choice(c, s);
+	const uint64_t scored = candidates_scored(c);
 	uint32_t kept = 0, gone;
 
 	for (uint32_t i = 0; i < c->count; i++) {
@@ -299,40 +339,63 @@ static void narrow(struct candidates *c, const struct scene *s, uint64_t scored)
 /* A lock or a queue whose candidates together carry little of its delay is crowded, not held: one
  * long but harmless task among many short ones is in sight of every overload, and cancelling it
  * gives back next to nothing. (For a pool the share of evictions says the same.) */
-static void leave_crowded(struct candidates *c, const struct scene *s)
+static bool leave_crowded(struct candidates *c, const struct scene *s)
 {
-	uint64_t before = candidates_scored(c), scored;
+	uint64_t before = candidates_scored(c);
 
 	for (uint32_t r = 0; r < s->window->resource_count; r++) {
 		if (s->contested->types[r] != CANCEL_MEMORY &&
 			c->explained_ppm[r] < s->settings->explained_ppm)
 			c->contention_ppm[r] = 0;
 	}
-	scored = candidates_scored(c);
-	if (scored == before)
-		return;
-	narrow(c, s, scored);
+	if (candidates_scored(c) == before)
+		return false;
 	close_score(c, s);
+	return true;
 }
 
-void candidates_gather(struct candidates *c, const struct scene *s, uint64_t counting)
+static void judge_all(struct candidates *c, const struct scene *s)
 {
-	reset(c, s, counting);
-	if (!s->attribution->blamed)
-		return;
-	leave_barred(c, s);
-	close_score(c, s);
 	for (uint32_t i = 0; i < s->contested->holding_count; i++) {
 		const struct holding *holding = &s->contested->holdings[i];
 		struct past_task *past = &s->history->tasks[s->ledger->tasks[holding->task].slot];
 
 		if (holding->blame_ns == 0 || past->listed ||
-			!(counting >> s->contested->sites[holding->site].resource & 1))
+			!(c->counting >> s->contested->sites[holding->site].resource & 1))
 			continue;
 		past->listed = true;
 		judge(c, s, holding->task);
 	}
-	leave_crowded(c, s);
+}
+
+/* Whoever was thinned out was weighed with resources that have left the score since. */
+static void judge_again(struct candidates *c, const struct scene *s)
+{
+	for (uint32_t i = 0; i < s->contested->holding_count; i++) {
+		const struct holding *holding = &s->contested->holdings[i];
+
+		s->history->tasks[s->ledger->tasks[holding->task].slot].listed = false;
+	}
+	memset(c->by_cause, 0, sizeof(c->by_cause));
+	c->count = c->held_count = c->seen_count = c->eligible_count = 0;
+	judge_all(c, s);
+}
+
+void candidates_gather(struct candidates *c, const struct scene *s, uint64_t counting)
+{
+	bool narrowed;
+
+	reset(c, s, counting);
+	if (!s->attribution->blamed)
+		return;
+	leave_barred(c, s);
+	close_score(c, s);
+	judge_all(c, s);
+	narrowed = leave_crowded(c, s);
+	if (narrowed && c->eligible_count > CANDIDATE_LIMIT)
+		judge_again(c, s);
+	else if (narrowed)
+		narrow(c, s);
 	if (c->left)
 		find_bar(c, s);
 }

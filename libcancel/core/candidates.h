@@ -9,7 +9,8 @@
 #include <libcancel/core/stake.h>
 
 /* With the default thresholds at most five resources count and at most fifty tasks have 2 % of the
- * blame of each. Where a lower threshold admits more, the best by score are kept. */
+ * blame of each. Where lower thresholds admit more, the list is thinned out so that the policy's
+ * choice stays what it would be of all. */
 #define CANDIDATE_LIMIT 256u
 
 struct candidates {

@@ -19,6 +19,56 @@ static bool is_contender(const struct cancel_decision *d, uint64_t task)
 	return false;
 }
 
+#define SHARERS 600
+
+/* More are eligible than the list holds: the policy's choice is still that of all. Each sharer came
+ * later than the one before and took the lock sooner, so the oldest gives back the least. */
+static uint64_t chosen_of_many(const char *policy, uint64_t *oldest, uint64_t *longest_hold)
+{
+	const struct cancel_pipeline_config config = { .struct_size = sizeof(config),
+		.act = true,
+		.policy = cancel_policy_find(policy),
+		.blame_ppm = 1 };
+	struct scripted *s = scripted_new(&config);
+	uint32_t table = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *sharers[SHARERS];
+	uint64_t target;
+
+	scripted_healthy(s, SCRIPTED_START);
+	for (uint32_t i = 0; i < SHARERS; i++) {
+		sharers[i] = scripted_task(s, 0);
+		s->now_ns += 1000;
+	}
+	for (uint32_t i = SHARERS; i-- > 0;) {
+		scripted_hold(s, sharers[i], table, 0, CANCEL_SHARED);
+		s->now_ns += MS;
+	}
+	scripted_healthy(s, 10);
+	scripted_until_decided(s, table, CANCEL_EXCLUSIVE, 10);
+	assert_int_equal(s->cancels, 1);
+	assert_int_equal(s->last.eligible_count, SHARERS);
+	*oldest = sharers[0]->t.id;
+	*longest_hold = sharers[SHARERS - 1]->t.id;
+	target = s->last.target.task;
+	assert_int_not_equal(s->last.runner_up.task, 0);
+	assert_int_not_equal(s->last.runner_up.task, target);
+	scripted_free(s);
+	return target;
+}
+
+static void many_candidates_do_not_change_the_choice(void **state)
+{
+	uint64_t oldest, longest_hold;
+
+	(void)state;
+	uint64_t chosen = chosen_of_many("longest", &oldest, &longest_hold);
+	assert_int_equal(chosen, oldest);
+	chosen = chosen_of_many("multi-objective", &oldest, &longest_hold);
+	assert_int_equal(chosen, longest_hold);
+	chosen = chosen_of_many("greedy", &oldest, &longest_hold);
+	assert_int_equal(chosen, longest_hold);
+}
+
 /* The paper's second motivation: the waiting backup is not the cure. */
 static void victims_behind_a_waiting_backup_blame_the_update_it_waits_for(void **state)
 {
@@ -292,6 +342,7 @@ static void one_task_that_waits_three_slos_is_enough(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_candidates_do_not_change_the_choice),
 		cmocka_unit_test(victims_behind_a_waiting_backup_blame_the_update_it_waits_for),
 		cmocka_unit_test(a_chain_ends_at_the_one_who_does_not_wait),
 		cmocka_unit_test(a_full_worker_queue_behind_a_lock_is_blamed_on_the_lock),
