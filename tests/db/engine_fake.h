@@ -28,7 +28,7 @@ void fake_on_block(void (*hook)(void *arg), void *arg);
 uint32_t fake_holds(uint64_t key, enum cancel_resource_type type);
 uint64_t fake_misuse(void); /* 0 for a correct host */
 uint32_t fake_live_tasks(void);
-uint64_t fake_counted(void); /* calls of cancel_count_request */
+uint64_t fake_counted(void);	  /* calls of cancel_count_request */
 uint64_t fake_blocks(void);	  /* calls of cancel_block */
 uint64_t fake_created(void);	  /* tasks so far */
 uint64_t fake_acknowledged(void); /* requests seen by their task */
