@@ -167,6 +167,36 @@ static void rank_latencies(const struct run_data *data, struct measures *m)
 	free(values_us);
 }
 
+static double p99_of(uint32_t *values_us, size_t count)
+{
+	struct percentiles all;
+	percentiles_of(values_us, count, &all);
+	return all.p99_ms;
+}
+
+uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit)
+{
+	const uint64_t second_ns = (uint64_t)NS_PER_S;
+	size_t offered = data->schedule->count, at = 0;
+	uint32_t seconds = (uint32_t)(data->length_ns / second_ns), *values_us;
+	seconds = seconds < limit ? seconds : limit;
+	values_us = calloc(offered + 1, sizeof *values_us);
+	for (uint32_t second = 0; values_us && second < seconds; second++) {
+		size_t count = 0;
+		for (; at < offered &&
+			data->schedule->arrivals[at].due_ns < (second + 1) * second_ns;
+			at++) {
+			enum outcome_kind kind = kind_of(&data->outcomes[at]);
+			if (kind == OUTCOME_OK || kind == OUTCOME_PENDING)
+				values_us[count++] = latency_us(data, at);
+		}
+		p99_ms[second] = p99_of(values_us, count);
+	}
+	uint32_t measured = values_us ? seconds : 0;
+	free(values_us);
+	return measured;
+}
+
 uint32_t measure_bin_count(const struct run_data *data)
 {
 	return (uint32_t)((data->length_ns + MEASURE_BIN_NS - 1) / MEASURE_BIN_NS);

@@ -53,6 +53,8 @@ void measure_run(const struct run_data *data, const struct spans *spans, struct 
 /* Requests due in each bin, and those of them that were late. `late` and `due` hold bin_count. */
 uint32_t measure_bin_count(const struct run_data *data);
 void measure_bins(const struct run_data *data, uint32_t *due, uint32_t *late, uint32_t bin_count);
+/* The p99 of what was due in each whole second, in ms. Returns how many seconds, at most limit. */
+uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit);
 /* The p-quantile of sorted values, by the nearest rank; 0 for none. */
 double measure_quantile(const double *sorted, uint32_t count, double p);
 

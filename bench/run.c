@@ -15,6 +15,7 @@
 
 #include "actors.h"
 #include "loadgen.h"
+#include "steady.h"
 #include "ticker.h"
 #include "warm.h"
 
@@ -299,30 +300,44 @@ int run_execute(const struct run_setup *setup, struct run_data **data, char erro
 	return status;
 }
 
-int run_saturation(const struct bench_options *options, const struct case_plan *plan,
-	uint64_t length_ns, double *qps, char error[TARGET_ERROR_MAX])
-{
+struct probe {
+	const struct bench_options *options;
+	const struct case_plan *plan;
 	struct target *target;
+	uint64_t sample_ns;
+};
+
+static double take_sample(void *arg)
+{
+	const struct probe *probe = arg;
+	struct saturation saturation = { .target = probe->target,
+		.ask = probe->plan->ask,
+		.ask_arg = probe->plan,
+		.seed = probe->options->seed,
+		.depth = RUN_SATURATE_DEPTH,
+		.length_ns = probe->sample_ns };
+	loadgen_saturate(&saturation);
+	return saturation.answers_per_s;
+}
+
+int run_saturation(const struct bench_options *options, const struct case_plan *plan,
+	uint64_t sample_ns, double *qps, char error[TARGET_ERROR_MAX])
+{
+	struct probe probe = { .options = options, .plan = plan, .sample_ns = sample_ns };
 	if (target_open(&(struct target_options){ .struct_size = sizeof(struct target_options),
 				.data_dir = options->data_dir,
 				.pool_mb = options->pool_mb,
 				.workers = options->workers,
 				.control = TARGET_MONITOR,
 				.slo_ns = FIRST_SLO_NS },
-		    &target, error) != 0)
+		    &probe.target, error) != 0)
 		return -1;
 	struct warm warm = { 0 };
-	struct saturation saturation = { .target = target,
-		.ask = plan->ask,
-		.ask_arg = plan,
-		.seed = options->seed,
-		.depth = RUN_SATURATE_DEPTH,
-		.length_ns = length_ns };
-	int status = warm_up(&warm, target, plan, RUN_SATURATE_WARM_QPS, options->seed, error);
+	int status =
+		warm_up(&warm, probe.target, plan, RUN_SATURATE_WARM_QPS, options->seed, error);
 	if (status == 0)
-		loadgen_saturate(&saturation);
-	*qps = saturation.answers_per_s;
-	target_close(target);
+		status = steady_probe(take_sample, &probe, options->quiet, qps, error);
+	target_close(probe.target);
 	warm_free(&warm);
 	return status;
 }

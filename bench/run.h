@@ -29,9 +29,10 @@ int run_execute(const struct run_setup *setup, struct run_data **data, char erro
 
 #define RUN_SATURATE_DEPTH    64
 #define RUN_SATURATE_WARM_QPS 500
-/* Answers per second a closed loop gets out of the target with the case's questions. */
+/* Answers per second a closed loop gets out of the target with the case's questions: the median of
+ * samples of sample_ns each that agree (steady.h). */
 int run_saturation(const struct bench_options *options, const struct case_plan *plan,
-	uint64_t length_ns, double *qps, char error[TARGET_ERROR_MAX])
+	uint64_t sample_ns, double *qps, char error[TARGET_ERROR_MAX])
 	__attribute__((warn_unused_result));
 
 #endif

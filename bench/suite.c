@@ -15,9 +15,10 @@
 #include "data.h"
 #include "policy.h"
 #include "run.h"
+#include "steady.h"
 
 #define NS_PER_S	       1000000000u
-#define SATURATION_NS	       2000000000u
+#define SATURATION_SAMPLE_NS   400000000u
 #define TRIAL_NS	       4000000000u
 #define TRIAL_CULPRIT_NS       500000000u /* trials have the culprit sooner */
 #define NO_CULPRIT_REFERENCE_S 10
@@ -159,8 +160,8 @@ static int find_rate(struct suite *suite)
 	if (suite->saturation_qps <= 0) {
 		if (!options->quiet)
 			fprintf(stderr, "measuring saturation\n");
-		if (run_saturation(options, &suite->plan, SATURATION_NS, &suite->saturation_qps,
-			    suite->error) != 0)
+		if (run_saturation(options, &suite->plan, SATURATION_SAMPLE_NS,
+			    &suite->saturation_qps, suite->error) != 0)
 			return -1;
 	}
 	suite->rate_qps = floor(suite->saturation_qps * rho);
@@ -311,6 +312,28 @@ struct schedules {
 	struct schedule run, reference; /* the same times, but for a case without a culprit */
 };
 
+struct reference_run {
+	struct suite *suite;
+	const struct schedule *schedule;
+};
+
+static int run_reference(void *arg, struct run_data **data)
+{
+	const struct reference_run *run = arg;
+	struct suite *suite = run->suite;
+	return run_one(suite, &suite->contestants[0], &suite->plan, run->schedule, false, data);
+}
+
+/* A case without a culprit may have steps in its load: its seconds are not alike. */
+static int take_reference(
+	struct suite *suite, const struct schedule *schedule, struct run_data **data)
+{
+	struct reference_run run = { .suite = suite, .schedule = schedule };
+	if (!suite->bench_case->has_culprit)
+		return run_reference(&run, data);
+	return steady_reference(run_reference, &run, OPTIONS_SLO_FLOOR_MS, data);
+}
+
 static int run_all(struct suite *suite, uint32_t rep, const struct schedules *schedules,
 	struct run_data **data)
 {
@@ -320,8 +343,10 @@ static int run_all(struct suite *suite, uint32_t rep, const struct schedules *sc
 		if (rep == 0 && contestant->policy->candidates &&
 			tune(suite, contestant, reference) != 0)
 			return -1;
-		const struct schedule *schedule = i ? &schedules->run : &schedules->reference;
-		if (run_one(suite, contestant, &suite->plan, schedule, false, &data[i]) != 0)
+		int status = i ? run_one(suite, contestant, &suite->plan, &schedules->run, false,
+					 &data[i])
+			       : take_reference(suite, &schedules->reference, &data[i]);
+		if (status != 0)
 			return -1;
 		if (i > 0)
 			continue;

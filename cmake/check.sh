@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The steps of ./check, once the packages are there. Each preset runs the labels that say most under it:
-# everything under gcc, memory errors under clang's ASan+UBSan, data races under its TSan.
+# everything under gcc; memory errors under clang's ASan+UBSan; data races under its TSan, where threads
+# meet inside one process (the simulator has one thread, and the server's clients are processes apart).
 set -u
 quick=no
 case "${1:-}" in
@@ -47,7 +48,10 @@ run_tests() {
 build dev && run_tests dev -j2 -LE bench
 if [ "$quick" = no ]; then
 	build asan && run_tests asan -j2 -L 'unit|db|sim|wire'
-	build tsan && run_tests tsan -j2 -L 'race'
+	# unit.api_action: a thread that pthread_cancel ends inside sem_wait leaves TSan's interceptor
+	# without returning from it. From then on TSan takes none of its locks for locks, and reports as
+	# a race what two threads do under one mutex.
+	build tsan && run_tests tsan -j2 -L 'race|unit|db' -E '^unit\.api_action$'
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
