@@ -283,6 +283,16 @@ int connection_run(
 	return rc == SQLITE_DONE ? 0 : failure_sqlite(failure, connection->db, rc);
 }
 
+int connection_savepoint(
+	struct connection *connection, const char *verb, uint32_t place, struct failure *failure)
+{
+	char sql[48];
+	snprintf(sql, sizeof(sql), "%s s%u", verb, place);
+	authorizer_internal(&connection->authorizer);
+	int rc = sqlite3_exec(connection->db, sql, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? 0 : failure_sqlite(failure, connection->db, rc);
+}
+
 bool connection_in_transaction(const struct connection *connection)
 {
 	return sqlite3_get_autocommit(connection->db) == 0;

@@ -82,6 +82,9 @@ struct compiled *connection_compile(struct connection *connection, uint32_t id, 
 void connection_forget(struct connection *connection, struct compiled *compiled);
 int connection_run(
 	struct connection *connection, enum connection_verb verb, struct failure *failure);
+/* `verb` SAVEPOINT, ROLLBACK TO or RELEASE; SQLite knows the savepoint by its place. */
+int connection_savepoint(
+	struct connection *connection, const char *verb, uint32_t place, struct failure *failure);
 bool connection_in_transaction(const struct connection *connection);
 /* SQLite's page cache of this connection; 0: the default for statements without a grant. */
 void connection_set_cache(struct connection *connection, uint32_t pages);

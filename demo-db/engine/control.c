@@ -25,6 +25,7 @@ static int begin(struct db_session *session)
 		return failure_set(&session->run.failure, DB_ESYNTAX, "syntax error in BEGIN");
 	if (transaction->state == TX_BLOCK)
 		return notice(session, DB_EACTIVE, "there is already a transaction in progress");
+	session->savepoints.count = 0;
 	*transaction = (struct transaction){ .state = TX_BLOCK,
 		.repeatable_read = options.repeatable_read,
 		.read_only = options.read_only,
@@ -40,7 +41,7 @@ static int commit(struct db_session *session)
 	case TX_NONE:
 		return notice(session, DB_ENOBLOCK, "there is no transaction in progress");
 	case TX_FAILED:
-		session->transaction.state = TX_NONE;
+		transaction_rollback(session);
 		session->run.tag = verb_tag(VERB_ROLLBACK);
 		return 0;
 	case TX_BLOCK:
@@ -111,8 +112,7 @@ int control_execute(struct db_session *session)
 	case VERB_LOCK:
 		return lock_table(session);
 	case VERB_SAVEPOINT:
-		return failure_set(&session->run.failure, DB_EUNSUPPORTED,
-			"savepoints are not supported: an error ends the whole transaction");
+		return savepoint_execute(session);
 	default:
 		return failure_set(
 			&session->run.failure, DB_EUNSUPPORTED, "ATTACH is not supported");

@@ -444,7 +444,8 @@ static int run_any(struct db_session *session)
 		return cancelled(session);
 	if (session->transaction.untold != BY_NOBODY && verb != VERB_ROLLBACK)
 		return tell_abort(session);
-	if (state == TX_FAILED && verb != VERB_COMMIT && verb != VERB_ROLLBACK)
+	if (state == TX_FAILED && verb != VERB_COMMIT && verb != VERB_ROLLBACK &&
+		!verb_is_rollback_to(session->run.sql, verb))
 		return failure_set(&session->run.failure, DB_EFAILED, NULL);
 	if (session->request.flags & DB_FAIL_BLOCK)
 		return failure_set(&session->run.failure, DB_EFAILED, NULL);
@@ -457,11 +458,21 @@ static int run_any(struct db_session *session)
 	return execute_sql(session);
 }
 
+/* A culprit and a deadlock's victim must let go of what others wait for: all of it. */
+static bool must_let_go(const struct db_session *session)
+{
+	const struct run *run = &session->run;
+	return run->by == BY_LIBRARY || run->by == BY_OPERATOR ||
+	       run->failure.status == DB_EDEADLOCK || run->failure.status == DB_ENOMEM;
+}
+
 /* Any error ends the transaction's work; a failed COMMIT ends the transaction. */
 static void clean_up(struct db_session *session)
 {
-	if (session->transaction.state == TX_BLOCK && session->run.verb != VERB_COMMIT)
-		transaction_fail(session);
+	bool failed = session->transaction.state == TX_FAILED && must_let_go(session);
+	bool block = session->transaction.state == TX_BLOCK && session->run.verb != VERB_COMMIT;
+	if (block || failed)
+		transaction_fail(session, must_let_go(session));
 	else if (session->transaction.state != TX_FAILED)
 		transaction_rollback(session);
 }

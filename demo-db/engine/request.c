@@ -161,7 +161,7 @@ static void count_result(struct db_session *session)
  * `waiter`: a thread sleeps in db_execute and gets the result. */
 static void settle(struct db_session *session, bool waiter)
 {
-	bool block = session->transaction.state == TX_BLOCK;
+	bool block = session_in_block(session);
 	pthread_mutex_lock(&session->fence);
 	enum cancelled_by by = session_cancelled(session);
 	session->phase = PHASE_IDLE;
@@ -363,7 +363,7 @@ bool request_abort(struct job *job)
 	if (mine) {
 		bindCancel(session->task);
 		(void)cancelRequested(); /* acknowledged */
-		transaction_fail(session);
+		transaction_fail(session, true);
 		session->transaction.untold = session_cancelled(session);
 		session_task_discard(session);
 		count_one(&session->counters.cancelled);

@@ -159,7 +159,7 @@ void db_session_close(struct db_session *session)
 	if (!session)
 		return;
 	await_abort(session);
-	if (session->transaction.state == TX_BLOCK) {
+	if (session_in_block(session)) {
 		bindCancel(session->task);
 		transaction_rollback(session);
 	}
@@ -398,7 +398,7 @@ void session_task_end(struct db_session *session)
 		countRequest(session->request.class_index, run->arrival_ns, run->done_ns);
 		return;
 	}
-	bool goes_on = session->transaction.state == TX_BLOCK ||
+	bool goes_on = session_in_block(session) ||
 		       (session->task_unit == DB_TASK_SESSION && !cancelRequested());
 	if (!goes_on)
 		session_task_discard(session);

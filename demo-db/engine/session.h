@@ -11,6 +11,7 @@
 
 #include "demo-db/engine/connection.h"
 #include "demo-db/engine/memory.h"
+#include "demo-db/engine/savepoint.h"
 #include "demo-db/engine/worker.h"
 
 #include <stddef.h>
@@ -104,6 +105,7 @@ struct db_session {
 	struct db_request request;
 	struct run run;
 	struct transaction transaction;
+	struct savepoints savepoints;
 	struct connection *connection; /* borrowed for a statement, or pinned */
 	bool has_temp;
 	bool synchronous; /* db_execute waits for it */
@@ -137,6 +139,14 @@ static inline void count_one(_Atomic uint64_t *counter)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
 		memory_order_relaxed);
+}
+
+/* Does it hold what others may wait for? A failed block does while ROLLBACK TO can bring it back.
+ */
+static inline bool session_in_block(const struct db_session *session)
+{
+	return session->transaction.state == TX_BLOCK ||
+	       (session->transaction.state == TX_FAILED && session->savepoints.count);
 }
 
 static inline char transaction_letter(enum transaction_state state)

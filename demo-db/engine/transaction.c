@@ -61,7 +61,7 @@ int transaction_open(struct db_session *session, const struct compiled *compiled
 		rc = connection_run(session->connection, CONNECTION_BEGIN, failure);
 		transaction->snapshot = rc == 0;
 	}
-	return rc;
+	return rc ? rc : savepoints_open(session);
 }
 
 /* ---- Closing ----------------------------------------------------------------------------------
@@ -70,6 +70,7 @@ int transaction_open(struct db_session *session, const struct compiled *compiled
 static void release(struct db_session *session)
 {
 	session->transaction.wrote = session->transaction.snapshot = false;
+	session->savepoints.count = 0;
 	lock_release_all(&session->owner);
 	transaction_unpin(session);
 }
@@ -97,9 +98,10 @@ void transaction_rollback(struct db_session *session)
 	session->transaction.untold = BY_NOBODY;
 }
 
-void transaction_fail(struct db_session *session)
+void transaction_fail(struct db_session *session, bool whole)
 {
-	undo(session);
+	if (whole || !savepoints_stand(session))
+		undo(session);
 	session->transaction.state = TX_FAILED;
 }
 

@@ -17,7 +17,8 @@ int transaction_open(struct db_session *session, const struct compiled *compiled
 int transaction_commit(struct db_session *session);
 /* A real ROLLBACK; releases everything; state NONE. */
 void transaction_rollback(struct db_session *session);
-/* What any error does to a block: a real ROLLBACK, everything released, state FAILED. */
-void transaction_fail(struct db_session *session);
+/* What any error does to a block: state FAILED and, unless a savepoint can bring it back, a real
+ * ROLLBACK and everything released. `whole`: savepoints do not count. */
+void transaction_fail(struct db_session *session, bool whole);
 
 #endif

@@ -269,6 +269,57 @@ bool verb_parse_end(const char *sql)
 	return at_end(at);
 }
 
+/* Folded to lower case, unless it is quoted. */
+static bool copy_folded(struct word word, char name[SAVEPOINT_NAME_MAX])
+{
+	bool quoted = word.length >= 2 && *word.start == '"';
+	if (quoted) {
+		word.start++;
+		word.length -= 2;
+	}
+	if (!word.length || (!quoted && !is_word_byte(*word.start)))
+		return false;
+	size_t bytes = word.length < SAVEPOINT_NAME_MAX ? word.length : SAVEPOINT_NAME_MAX - 1;
+	for (size_t i = 0; i < bytes; i++)
+		name[i] = quoted ? word.start[i] : (char)tolower((unsigned char)word.start[i]);
+	name[bytes] = '\0';
+	return true;
+}
+
+bool verb_parse_savepoint(const char *sql, struct savepoint_verb *verb)
+{
+	const char *at = sql;
+	while (accept(&at, ";"))
+		;
+	if (accept(&at, "savepoint")) {
+		*verb = (struct savepoint_verb){
+			.what = SAVEPOINT_SET, .words = "SAVEPOINT", .tag = "SAVEPOINT"
+		};
+	} else if (accept(&at, "release")) {
+		*verb = (struct savepoint_verb){
+			.what = SAVEPOINT_RELEASE, .words = "RELEASE SAVEPOINT", .tag = "RELEASE"
+		};
+		accept(&at, "savepoint");
+	} else {
+		*verb = (struct savepoint_verb){ .what = SAVEPOINT_ROLLBACK,
+			.words = "ROLLBACK TO SAVEPOINT",
+			.tag = "ROLLBACK" };
+		next_word(&at); /* ROLLBACK or ABORT */
+		if (!accept(&at, "work"))
+			accept(&at, "transaction");
+		accept(&at, "to");
+		accept(&at, "savepoint");
+	}
+	return copy_folded(next_word(&at), verb->name) && at_end(at);
+}
+
+bool verb_is_rollback_to(const char *sql, enum verb verb)
+{
+	struct savepoint_verb parsed;
+	return verb == VERB_SAVEPOINT && verb_parse_savepoint(sql, &parsed) &&
+	       parsed.what == SAVEPOINT_ROLLBACK;
+}
+
 static bool parse_table_mode(const char **at, enum table_mode *mode)
 {
 	if (accept(at, "access")) {

@@ -59,6 +59,17 @@ bool verb_parse_begin(const char *sql, struct begin_options *options);
 /* ROLLBACK TO SAVEPOINT, SAVEPOINT and RELEASE are SAVEPOINT; the rest of COMMIT/ROLLBACK must be
  * WORK or TRANSACTION or nothing. */
 bool verb_parse_end(const char *sql);
+
+#define SAVEPOINT_NAME_MAX                                                                         \
+	64 /* bytes, terminator included; longer names are cut, as PostgreSQL's */
+struct savepoint_verb {
+	enum { SAVEPOINT_SET, SAVEPOINT_RELEASE, SAVEPOINT_ROLLBACK } what;
+	char name[SAVEPOINT_NAME_MAX];
+	const char *words, *tag;
+};
+/* SAVEPOINT name, RELEASE [SAVEPOINT] name, ROLLBACK … TO [SAVEPOINT] name. */
+bool verb_parse_savepoint(const char *sql, struct savepoint_verb *verb);
+bool verb_is_rollback_to(const char *sql, enum verb verb);
 /* LOCK [TABLE] name [IN mode MODE]; the default is ACCESS EXCLUSIVE. */
 bool verb_parse_lock(const char *sql, char name[TABLE_NAME_MAX], enum table_mode *mode);
 /* VACUUM INTO writes a file of the client's choosing. */

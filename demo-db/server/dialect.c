@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cursor { /* the statement being read, one token ahead */
+struct cursor {		  /* the statement being read, one token ahead */
+	const char *text; /* where it begins */
 	struct lexer lexer;
 	struct token token;
 };
@@ -47,7 +48,8 @@ static void refuse(struct dialect *d, const char *sqlstate, const char *message,
 static void refuse_syntax(struct dialect *d, const struct cursor *c)
 {
 	refuse(d, "42601", "", "");
-	if (at_end(c))
+	d->place = (size_t)(c->token.text - c->text) + 1;
+	if (c->token.kind == TOKEN_END)
 		snprintf(d->message, sizeof d->message, "syntax error at end of input");
 	else
 		snprintf(d->message, sizeof d->message, "syntax error at or near \"%.*s\"",
@@ -215,11 +217,33 @@ static int give_sql(struct dialect *d, const char *sql)
 	return d->sql ? 0 : -1;
 }
 
-/* COMMIT and ROLLBACK in all their spellings; ROLLBACK TO stays as it is (savepoints). */
+/* SAVEPOINT, RELEASE and (`to`) ROLLBACK TO; the token in hand is the one behind these words. */
+static int translate_savepoint(struct cursor *c, struct dialect *d, const char *verb, bool to)
+{
+	static const char *const words[] = { "SAVEPOINT", "RELEASE SAVEPOINT",
+		"ROLLBACK TO SAVEPOINT" };
+	if (*verb != 'S')
+		accept(c, "savepoint");
+	const struct token name = c->token;
+	if (name.kind == TOKEN_WORD || name.kind == TOKEN_NAME)
+		step(c);
+	if (c->token.text == name.text || !at_end(c)) {
+		refuse_syntax(d, c);
+		return 0;
+	}
+	d->kind = DIALECT_SQL;
+	d->block_only = words[to ? 2 : *verb == 'R'];
+	d->revives = to;
+	return asprintf(&d->sql, "%s %.*s", verb, (int)name.bytes, name.text) < 0 ? -1 : 0;
+}
+
+/* COMMIT and ROLLBACK in all their spellings. */
 static int translate_end(struct cursor *c, struct dialect *d, const char *sql, bool *taken)
 {
 	if (!accept(c, "work"))
 		accept(c, "transaction");
+	if (*sql == 'R' && accept(c, "to"))
+		return translate_savepoint(c, d, "ROLLBACK TO", true);
 	if (accept(c, "and")) {
 		bool no = accept(c, "no");
 		if (!accept(c, "chain") || !no) {
@@ -422,6 +446,10 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 		*status = translate_end(c, d, "COMMIT", &taken);
 	else if (token_is(&first, "rollback") || token_is(&first, "abort"))
 		*status = translate_end(c, d, "ROLLBACK", &taken);
+	else if (token_is(&first, "savepoint"))
+		*status = translate_savepoint(c, d, "SAVEPOINT", false);
+	else if (token_is(&first, "release"))
+		*status = translate_savepoint(c, d, "RELEASE", false);
 	else if (token_is(&first, "truncate"))
 		*status = translate_truncate(c, d);
 	else if (token_is(&first, "vacuum"))
@@ -445,7 +473,7 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 	struct dialect *result)
 {
 	int status = 0;
-	struct cursor c = { .lexer = { .at = sql, .end = sql + bytes } };
+	struct cursor c = { .text = sql, .lexer = { .at = sql, .end = sql + bytes } };
 	*result = (struct dialect){ .kind = DIALECT_EMPTY };
 	step(&c);
 	if (at_end(&c))

@@ -26,6 +26,7 @@
  *   CASCADE, RESTRICT of DROP      dropped: what refers to the table stays
  *   USING btree, WITH (…) of CREATE, TABLESPACE name       dropped
  *   START TRANSACTION …, BEGIN WORK …, ABORT, END          BEGIN / COMMIT / ROLLBACK
+ *   SAVEPOINT a, RELEASE a, ROLLBACK TO a                  recognised; the engine's
  *   TRUNCATE [TABLE] t             DELETE FROM t
  *   SET, SHOW, RESET, DISCARD      recognised, for the session to answer
  *   VACUUM t, ANALYZE t            recognised: the table form is a no-op here
@@ -69,8 +70,11 @@ struct dialect {
 	char tag[32];
 	char sqlstate[6];
 	char message[DIALECT_TEXT_MAX], hint[DIALECT_TEXT_MAX];
+	size_t place; /* byte of the text the message is about, from 1; 0 unknown */
 	bool repeatable_read, serializable, read_only; /* BEGIN's modes … */
-	bool level, read_write;			       /* … and which of them were said */
+	const char *block_only; /* SAVEPOINT and its like: their name in PostgreSQL's words */
+	bool revives;		/* ROLLBACK TO: allowed in a failed block */
+	bool level, read_write; /* … and which of them were said */
 };
 
 /* Translates one statement (no more than one; a trailing semicolon is fine). Returns 0, or -1 when

@@ -60,10 +60,10 @@ static bool ends_transaction(const struct statement *s)
 {
 	const char *sql = s->dialect.sql;
 	return s->dialect.kind == DIALECT_SQL &&
-	       (strcmp(sql, "COMMIT") == 0 || strcmp(sql, "ROLLBACK") == 0);
+	       (s->dialect.revives || strcmp(sql, "COMMIT") == 0 || strcmp(sql, "ROLLBACK") == 0);
 }
 
-/* In a failed block only what ends it. True: an error was told. */
+/* In a failed block only what ends it, or ROLLBACK TO. True: an error was told. */
 static bool refused_in_failed_block(struct client *client, const struct statement *s)
 {
 	if (db_session_transaction(client->session) != 'E' || ends_transaction(s))

@@ -223,6 +223,14 @@ static bool refuse_in_failed_block(struct client *client)
 		NULL);
 }
 
+static bool refuse_outside_block(struct client *client)
+{
+	char message[96];
+	snprintf(message, sizeof message, "%s can only be used in transaction blocks",
+		client->query.statement->dialect.block_only);
+	return fail(client, "25P01", message, NULL);
+}
+
 /* BEGIN inside an implicit block makes it the client's. */
 static bool take_over_block(struct client *client)
 {
@@ -282,7 +290,8 @@ static bool start_begin(struct client *client)
 static bool wants_implicit(const struct client *client)
 {
 	const struct query *q = &client->query;
-	if (transaction(client) != 'I' || q->implicit || q->statement->kind.view)
+	if (transaction(client) != 'I' || q->implicit || q->statement->kind.view ||
+		q->statement->dialect.block_only)
 		return false;
 	if (settings_on(&client->settings, SETTING_default_transaction_read_only))
 		return true;
@@ -303,8 +312,10 @@ static bool step_ask(struct client *client)
 	enum control control = control_of(q->statement);
 	char state = transaction(client);
 	bool ends = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
-	if (state == 'E' && !ends)
+	if (state == 'E' && !ends && !q->statement->dialect.revives)
 		return refuse_in_failed_block(client);
+	if (q->implicit && q->statement->dialect.block_only)
+		return refuse_outside_block(client);
 	if (q->simple && q->statement->parameter_count != q->statement->literal_count)
 		return fail(client, "42P02", "there is no parameter $1",
 			"Parameters belong to the extended protocol.");
@@ -344,6 +355,21 @@ static bool step_ask(struct client *client)
 	return start_statement(client);
 }
 
+static bool fail_by_dialect(struct client *client, const struct dialect *d)
+{
+	struct query *q = &client->query;
+	size_t before = q->simple ? (size_t)(q->written - q->text_start) : 0;
+	int position = 0;
+	if (d->place && q->written && d->place <= q->written_bytes + 1) {
+		const char *from = q->written - before;
+		position = wording_characters(from, before + d->place - 1) + 1;
+	}
+	client_error(client, d->sqlstate, d->message, NULL, d->hint, position);
+	q->failed = true;
+	q->step = STEP_FAILED;
+	return true;
+}
+
 static bool step_next(struct client *client)
 {
 	struct query *q = &client->query;
@@ -367,7 +393,7 @@ static bool step_next(struct client *client)
 	}
 	const struct dialect *d = &q->statement->dialect;
 	if (d->kind == DIALECT_REFUSED)
-		return fail(client, d->sqlstate, d->message, d->hint);
+		return fail_by_dialect(client, d);
 	q->step = STEP_ASK;
 	return true;
 }

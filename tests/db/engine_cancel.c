@@ -184,6 +184,22 @@ static void a_block_is_rolled_back_and_not_run_again(void **state)
 	must(s[1], "ROLLBACK");
 }
 
+static void a_culprit_lets_go_of_everything_whatever_savepoints_it_has(void **state)
+{
+	(void)state;
+	must(s[1], "BEGIN");
+	must(s[1], "SAVEPOINT a");
+	must(s[1], "UPDATE t SET n = 5");
+	begin(&p[1], s[1], ENDLESS);
+	await_wait(&fixture, s[1], DB_WAIT_NONE);
+	assert_true(cancel_culprit(1));
+	assert_int_equal(await(&p[1]), DB_ECANCELLED);
+	must(s[2], "UPDATE t SET n = 6");
+	must_fail(s[1], "ROLLBACK TO a", DB_ENOSAVEPOINT);
+	must(s[1], "ROLLBACK");
+	assert_int_equal(ask(s[2], "SELECT min(n) FROM t"), 6);
+}
+
 static bool nothing_waits(void *arg)
 {
 	(void)arg;
@@ -734,6 +750,7 @@ int main(void)
 		TEST(a_cancel_between_statements_hits_nothing),
 		TEST(an_unfiltered_delete_can_be_cancelled),
 		TEST(a_block_is_rolled_back_and_not_run_again),
+		TEST(a_culprit_lets_go_of_everything_whatever_savepoints_it_has),
 		TEST(an_idle_block_is_rolled_back_at_once),
 		TEST(commit_of_a_block_that_was_rolled_back_while_idle_is_an_error),
 		TEST(a_statement_that_meets_the_rollback_of_its_block_gets_an_error),

@@ -184,7 +184,7 @@ static void mistakes_get_their_sqlstate(void **state)
 		{ "INSERT INTO t VALUES (9, NULL, 'q')", DB_ENOTNULL, "23502" },
 		{ "INSERT INTO t VALUES (9, 5000, 'q')", DB_ECHECK, "23514" },
 		{ "INSERT INTO t(id, a) VALUES ('text', 1)", DB_EMISMATCH, "42804" },
-		{ "SAVEPOINT s", DB_EUNSUPPORTED, "0A000" },
+		{ "SAVEPOINT s", DB_ENOBLOCK, "25P01" },
 		{ "VACUUM INTO '/tmp/stolen.db'", DB_EUNSUPPORTED, "0A000" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

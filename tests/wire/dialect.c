@@ -199,7 +199,7 @@ static void transactions_begin_in_every_form(void **state)
 	assert_sql("begin transaction read write", "BEGIN");
 	assert_sql("end", "COMMIT");
 	assert_sql("abort", "ROLLBACK");
-	assert_sql("rollback to savepoint s", "rollback to savepoint s");
+	assert_sql("rollback to savepoint s", "ROLLBACK TO s");
 	assert_refused("begin nonsense", "42601");
 	assert_refused("commit and chain", "0A000");
 }

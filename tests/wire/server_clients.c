@@ -114,6 +114,28 @@ static void pgbench_transfers_and_the_balances_add_up(void **state)
 	assert_string_equal(said, "t|1200\n");
 }
 
+static void pgbench_rolls_back_to_savepoints(void **state)
+{
+	(void)state;
+	static const char *const modes[] = { "simple", "extended", "prepared" };
+	static const char script[] =
+		"begin;\nsavepoint s;\nupdate pgbench_branches set filler = 'x';\n"
+		"rollback to s;\nrelease s;\nselect count(*) from pgbench_branches;\nend;\n";
+	char command[512];
+	for (int i = 0; i < 3; i++) {
+		snprintf(command, sizeof command,
+			"printf '%%s' \"%s\" | pgbench -n -c 4 -j 2 -t 25 -M %s -f /dev/stdin",
+			script, modes[i]);
+		if (run(command))
+			fail_msg("%s", said);
+		assert_int_equal(number_behind("number of failed transactions: "), 0);
+	}
+	assert_int_equal(
+		run("psql -X -Atc \"select count(*) from pgbench_branches where filler = 'x'\""),
+		0);
+	assert_string_equal(said, "0\n");
+}
+
 static void pgbench_s_own_initialisation_is_refused_with_a_hint(void **state)
 {
 	(void)state;
@@ -148,6 +170,7 @@ int main(void)
 		cmocka_unit_test(psql_shows_what_postgresql_shows),
 		cmocka_unit_test(pgbench_reads_in_every_mode),
 		cmocka_unit_test(pgbench_transfers_and_the_balances_add_up),
+		cmocka_unit_test(pgbench_rolls_back_to_savepoints),
 		cmocka_unit_test(sysbench_runs_without_errors),
 		cmocka_unit_test(pgbench_s_own_initialisation_is_refused_with_a_hint),
 	};

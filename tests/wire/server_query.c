@@ -123,6 +123,22 @@ static void an_error_the_engine_never_saw_ends_it_too(void **state)
 	assert_answer("end", "C(ROLLBACK) Z(I)");
 }
 
+static void a_savepoint_brings_a_failed_block_back(void **state)
+{
+	(void)state;
+	assert_answer("begin; insert into t(a) values (1); savepoint s",
+		"C(BEGIN) C(INSERT 0 1) C(SAVEPOINT) Z(T)");
+	assert_answer("insert into t(a) values (null)", "E(23502) Z(E)");
+	assert_answer("release s", "E(25P02) Z(E)");
+	assert_answer("rollback to s", "C(ROLLBACK) Z(T)");
+	assert_answer("copy t from stdin", "E(0A000) Z(E)"); /* the engine never saw it */
+	assert_answer("rollback transaction to savepoint s; insert into t(a) values (2)",
+		"C(ROLLBACK) C(INSERT 0 1) Z(T)");
+	assert_answer("release savepoint s; commit", "C(RELEASE) C(COMMIT) Z(I)");
+	assert_answer("select count(*) from t", "T(count:20) D(2) C(SELECT 1) Z(I)");
+	assert_answer("select 1; savepoint s", "T(?column?:23) D(1) C(SELECT 1) E(25P01) Z(I)");
+}
+
 static void errors_say_what_and_where(void **state)
 {
 	(void)state;
@@ -206,6 +222,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_error_ends_the_block, login, logout),
 		cmocka_unit_test_setup_teardown(
 			an_error_the_engine_never_saw_ends_it_too, login, logout),
+		cmocka_unit_test_setup_teardown(
+			a_savepoint_brings_a_failed_block_back, login, logout),
 		cmocka_unit_test_setup_teardown(errors_say_what_and_where, login, logout),
 		cmocka_unit_test_setup_teardown(settings_follow_the_transaction, login, logout),
 		cmocka_unit_test_setup_teardown(a_read_only_session_writes_nothing, login, logout),

@@ -44,6 +44,82 @@ begin read only;
 select count(*) from t;
 delete from t;
 commit;
+begin;
+savepoint a;
+insert into t values (10, 'sp');
+savepoint b;
+insert into t values (11, 'sp');
+rollback to savepoint b;
+insert into t values (12, 'sp');
+release savepoint a;
+commit;
+select * from t order by a;
+begin;
+savepoint a;
+insert into t values (10, 'dup');
+select 1;
+rollback to a;
+insert into t values (13, 'revived');
+rollback work to a;
+insert into t values (14, 'revived');
+commit;
+select * from t order by a;
+begin;
+rollback to nope;
+\echo :SQLSTATE
+rollback;
+begin;
+release nope;
+\echo :SQLSTATE
+rollback;
+savepoint outside;
+\echo :SQLSTATE
+rollback to outside;
+\echo :SQLSTATE
+release outside;
+\echo :SQLSTATE
+select 1\; savepoint implicit;
+\echo :SQLSTATE
+savepoint;
+\echo :SQLSTATE
+begin;
+savepoint s;
+insert into t values (20, 'outer');
+savepoint "S";
+savepoint S;
+insert into t values (21, 'inner');
+rollback to s;
+release s;
+rollback to s;
+insert into t values (22, 'after');
+rollback to "S";
+\echo :SQLSTATE
+rollback to s;
+insert into t values (23, 'after');
+commit;
+select * from t order by a;
+begin;
+savepoint s;
+select nope;
+savepoint again;
+\echo :SQLSTATE
+release s;
+\echo :SQLSTATE
+rollback to s;
+select 1 as alive;
+select 1 / 0;
+commit;
+begin;
+savepoint s;
+create table later (x int);
+rollback to s;
+select * from later;
+rollback to s;
+create table later (x int);
+insert into later values (1);
+commit;
+select * from later;
+drop table later;
 begin; insert into t values (30, 'one'); insert into t values (1, 'dup'); commit;
 select * from t where a >= 30;
 insert into t values (31, 'a')\; insert into t values (1, 'dup');
