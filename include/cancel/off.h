@@ -31,7 +31,11 @@ static inline int cancel_stop(void)
 static inline uint64_t cancel_now_ns(void)
 {
 	struct timespec now;
+#ifdef CLOCK_MONOTONIC
 	clock_gettime(CLOCK_MONOTONIC, &now);
+#else /* -std=c17 alone hides POSIX; this one may be set */
+	timespec_get(&now, TIME_UTC);
+#endif
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
