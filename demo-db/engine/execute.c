@@ -239,8 +239,13 @@ static uint64_t allowed_bytes(const struct db_session *session, const struct com
 static int step_fenced(struct db_session *session, struct compiled *compiled)
 {
 	struct connection *connection = session->connection;
-	progress_begin(&connection->progress, compiled->stmt, &compiled->plan,
-		session->request.expected_rows, &session->cancelled_by);
+	const struct db_request *request = &session->request;
+	uint64_t expected_rows = request->expected_rows;
+	if (!expected_rows)
+		expected_rows =
+			plan_rows(&compiled->plan, request->parameters, request->parameter_count);
+	progress_begin(&connection->progress, compiled->stmt, &compiled->plan, expected_rows,
+		&session->cancelled_by);
 	progress_limit_memory(
 		&connection->progress, &session->memory, allowed_bytes(session, compiled));
 	if (session->run.quiet)

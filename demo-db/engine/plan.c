@@ -5,7 +5,9 @@
  * A loop is a backward jump (Next, Prev, SorterNext); its body is what lies between target and
  * jump, plus the programs of triggers it calls. A loop over a whole table (it begins with Rewind or
  * Last) runs once a row. Loops over sorters and ephemeral tables run at most once a scanned row.
- * A whole-table loop inside another, or a range scan outside any, makes the scan unknown.
+ * A loop over a range of rowids runs once a rowid in the range, as far as there are rows: its
+ * bounds are values or parameters, loaded into the registers it is compared with. A whole-table
+ * loop inside another, or any other range scan outside any, makes the scan unknown.
  *
  * Owns that reading. Must not know how progress is reported or memory granted.
  */
@@ -32,13 +34,20 @@ enum op_kind {
 	OP_NEXT,
 	OP_SORTER_NEXT,
 	OP_PROGRAM,
-	OP_WRITE
+	OP_WRITE,
+	OP_SEEK,  /* upwards, by rowid */
+	OP_ROWID, /* p2: the register */
+	OP_ABOVE, /* jumps when register p3 is above (or at) register p1 */
+	OP_INTEGER,
+	OP_VARIABLE
 };
 
 struct op {
 	enum op_kind kind;
 	int p1, p2, p3;
-	bool counted; /* a Next that counts FULLSCAN_STEP */
+	bool counted;  /* a Next that counts FULLSCAN_STEP */
+	bool plain;    /* no p4: a seek is by rowid */
+	int64_t value; /* of OP_INTEGER */
 };
 
 struct program {
@@ -63,7 +72,9 @@ static enum op_kind kind_of(const char *name)
 		{ "OpenAutoindex", OP_EPHEMERAL }, { "Rewind", OP_REWIND }, { "Last", OP_REWIND },
 		{ "Next", OP_NEXT }, { "Prev", OP_NEXT }, { "SorterNext", OP_SORTER_NEXT },
 		{ "Program", OP_PROGRAM }, { "Insert", OP_WRITE }, { "Delete", OP_WRITE },
-		{ "IdxInsert", OP_WRITE } };
+		{ "IdxInsert", OP_WRITE }, { "SeekGE", OP_SEEK }, { "SeekGT", OP_SEEK },
+		{ "Rowid", OP_ROWID }, { "Gt", OP_ABOVE }, { "Ge", OP_ABOVE },
+		{ "Integer", OP_INTEGER }, { "Int64", OP_INTEGER }, { "Variable", OP_VARIABLE } };
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(name, kinds[i].name) == 0)
 			return kinds[i].kind;
@@ -109,6 +120,9 @@ static bool read_program(struct program *program, sqlite3 *db, const char *sql)
 				.p1 = sqlite3_column_int(stmt, 2),
 				.p2 = sqlite3_column_int(stmt, 3),
 				.p3 = sqlite3_column_int(stmt, 4),
+				.plain = sqlite3_column_type(stmt, 5) == SQLITE_NULL,
+				.value = sqlite3_column_int64(
+					stmt, strcmp(name, "Int64") == 0 ? 5 : 2),
 				.counted = sqlite3_column_int(stmt, 6) ==
 					   SQLITE_STMTSTATUS_FULLSCAN_STEP };
 		}
@@ -215,6 +229,101 @@ static uint64_t body_ops(const struct program *program, const struct loop *loop)
 	return ops;
 }
 
+/* ---- Ranges of rowids ------------------------------------------------------------------------ */
+
+/* What one operation of the whole program loads into a register. */
+static struct plan_bound loaded_into(const struct program *program, int reg)
+{
+	struct plan_bound bound = { .kind = BOUND_NONE };
+	for (int i = 0; i < program->count; i++) {
+		const struct op *op = &program->ops[i];
+		if ((op->kind != OP_INTEGER && op->kind != OP_VARIABLE) || op->p2 != reg)
+			continue;
+		if (bound.kind != BOUND_NONE)
+			return (struct plan_bound){ .kind = BOUND_UNKNOWN };
+		bound = op->kind == OP_INTEGER ? (struct plan_bound){ BOUND_VALUE, op->value }
+					       : (struct plan_bound){ BOUND_PARAMETER, op->p1 };
+	}
+	if (bound.kind == BOUND_NONE)
+		bound.kind = BOUND_UNKNOWN; /* computed */
+	return bound;
+}
+
+/* Where the loop begins: after Rewind at no bound; false: neither there nor at a rowid. */
+static bool find_low(const struct program *program, const struct loop *loop, struct plan_bound *low)
+{
+	if (is_rewound(program, loop->cursor))
+		return true;
+	for (int i = 0; i < loop->from; i++) {
+		const struct op *op = &program->ops[i];
+		if (op->kind != OP_SEEK || op->p1 != loop->cursor)
+			continue;
+		*low = loaded_into(program, op->p3);
+		return op->plain;
+	}
+	return false;
+}
+
+/* The loop ends when the rowid, loaded just before, is above a register. */
+static void find_high(
+	const struct program *program, const struct loop *loop, struct plan_bound *high)
+{
+	for (int i = loop->from; i < loop->to; i++) {
+		const struct op *rowid = &program->ops[i], *above = &program->ops[i + 1];
+		if (rowid->kind == OP_ROWID && rowid->p1 == loop->cursor &&
+			above->kind == OP_ABOVE && above->p3 == rowid->p2 && above->p2 > loop->to)
+			*high = loaded_into(program, above->p1);
+	}
+}
+
+/* The only loop of the statement, over a table: then its bounds are the plan's. */
+static bool read_range(
+	struct plan *plan, sqlite3 *db, const struct program *program, const struct loop *loop)
+{
+	struct plan_bound low = { .kind = BOUND_NONE }, high = { .kind = BOUND_NONE };
+	if (loop->sorter || is_ephemeral(program, loop->cursor) || !find_low(program, loop, &low))
+		return false;
+	find_high(program, loop, &high);
+	uint64_t rows = rows_of_cursor(db, program, loop->cursor);
+	if (!rows || (low.kind == BOUND_NONE && high.kind == BOUND_NONE))
+		return false;
+	plan->low = low;
+	plan->high = high;
+	plan->scan_rows = rows;
+	plan->scan_ops = rows * body_ops(program, loop);
+	return true;
+}
+
+static int64_t value_of(const struct plan_bound *bound, int64_t none,
+	const struct db_value *parameters, uint32_t parameter_count, bool *known)
+{
+	if (bound->kind == BOUND_NONE)
+		return none;
+	if (bound->kind == BOUND_VALUE)
+		return bound->value;
+	uint64_t at = (uint64_t)bound->value - 1;
+	if (bound->kind == BOUND_PARAMETER && at < parameter_count &&
+		parameters[at].type == DB_INTEGER)
+		return parameters[at].integer;
+	*known = false;
+	return none;
+}
+
+uint64_t plan_rows(
+	const struct plan *plan, const struct db_value *parameters, uint32_t parameter_count)
+{
+	bool known = true;
+	int64_t last = (int64_t)plan->scan_rows;
+	int64_t low = value_of(&plan->low, 1, parameters, parameter_count, &known);
+	int64_t high = value_of(&plan->high, last, parameters, parameter_count, &known);
+	low = low < 1 ? 1 : low;
+	high = high > last ? last : high;
+	return known && low <= high ? (uint64_t)(high - low) + 1 : 0;
+}
+
+/* ---- The scan phase ----------------------------------------------------------------------------
+ */
+
 /* One loop's part of the scan phase; false: it makes the scan unknown. */
 static bool add_scan(struct plan *plan, sqlite3 *db, const struct program *program,
 	const struct loop *loop, bool inside)
@@ -236,6 +345,8 @@ static void read_loops(struct plan *plan, sqlite3 *db, const struct program *pro
 	struct loop loops[CURSORS_MAX];
 	uint32_t count = find_loops(program, loops);
 	bool known = true;
+	if (count == 1 && read_range(plan, db, program, &loops[0]))
+		return;
 	for (uint32_t i = 0; i < count && known; i++)
 		if (!loops[i].sorter && !is_ephemeral(program, loops[i].cursor))
 			known = add_scan(
@@ -249,7 +360,8 @@ static void read_loops(struct plan *plan, sqlite3 *db, const struct program *pro
 
 static void read_memory(struct plan *plan, const struct program *program)
 {
-	uint64_t rows = plan->scan_rows ? plan->scan_rows : UNKNOWN_ROWS;
+	bool known = plan->scan_rows && plan->low.kind == BOUND_NONE;
+	uint64_t rows = known ? plan->scan_rows : UNKNOWN_ROWS;
 	bool writes = false;
 	for (int i = 0; i < program->count; i++) {
 		const struct op *op = &program->ops[i];
@@ -260,7 +372,7 @@ static void read_memory(struct plan *plan, const struct program *program)
 		plan->sorters++;
 		plan->grant_bytes += rows * (ROW_BYTES + columns * COLUMN_BYTES);
 	}
-	if (writes && plan->scan_rows)
+	if (writes && known)
 		plan->grant_bytes += plan->scan_rows * WRITE_BYTES;
 }
 

@@ -97,7 +97,7 @@ void progress_begin(struct progress *progress, sqlite3_stmt *stmt, const struct 
 {
 	*progress = (struct progress){ .stop = stop,
 		.stmt = stmt,
-		.plan = plan && plan->made ? plan : NULL,
+		.plan = plan && plan->made && expected_rows ? plan : NULL,
 		.expected_rows = expected_rows };
 	sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1); /* counts over all runs */
 	sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_SORT, 1);

@@ -15,7 +15,7 @@ struct progress {		     /* all on the executing thread, but for *stop */
 	const _Atomic uint8_t *stop; /* non-zero: end the statement */
 	sqlite3_stmt *stmt;	     /* NULL: the engine's own statement, never stopped */
 	const struct plan *plan;     /* may be NULL */
-	uint64_t expected_rows;	     /* the host's word; 0 = the plan's */
+	uint64_t expected_rows;	     /* the host's word, or the plan's with these parameters */
 	uint64_t calls;
 	uint64_t steps; /* full-scan rows at the last call */
 	/* Called at the handler's second call: its operations are counted over all runs of a
@@ -29,6 +29,7 @@ struct progress {		     /* all on the executing thread, but for *stop */
 };
 
 void progress_install(struct progress *progress, sqlite3 *db);
+/* expected_rows 0: unknown, whatever the plan says. */
 void progress_begin(struct progress *progress, sqlite3_stmt *stmt, const struct plan *plan,
 	uint64_t expected_rows, const _Atomic uint8_t *stop);
 /* After progress_begin: who is told that the statement is no short one. */

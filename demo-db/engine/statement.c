@@ -255,8 +255,10 @@ bool compiled_wants_plan(const struct compiled *compiled)
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcasestr(compiled->sql, words[i]))
 			return true;
-	if (compiled->verb == VERB_SELECT) /* without WHERE it reads a whole table */
-		return strcasestr(compiled->sql, "from") && !strcasestr(compiled->sql, "where");
+	if (compiled->verb == VERB_SELECT) /* without WHERE it reads a whole table, or a range */
+		return strcasestr(compiled->sql, "from") &&
+		       (!strcasestr(compiled->sql, "where") || strpbrk(compiled->sql, "<>") ||
+			       strcasestr(compiled->sql, "between"));
 	return compiled->verb == VERB_UPDATE || compiled->verb == VERB_DELETE;
 }
 

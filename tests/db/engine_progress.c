@@ -105,11 +105,41 @@ static void two_scans_in_a_row_are_measured_together(void **state)
 	must_be_honest("SELECT sum(n) FROM t UNION ALL SELECT sum(id) FROM t");
 }
 
+static void a_range_of_rowids_is_measured_by_its_bounds(void **state)
+{
+	(void)state;
+	must_be_honest("SELECT sum(n) FROM t WHERE id > 10");
+	must_be_honest("SELECT sum(n) FROM t WHERE id BETWEEN 100 AND 40000");
+	must_be_honest("SELECT sum(n) FROM t WHERE id <= 40000");
+	must_be_honest("UPDATE t SET n = n + 1 WHERE id >= 1000 AND id < 90000000000");
+}
+
+static void the_bounds_of_a_range_may_be_parameters(void **state)
+{
+	(void)state;
+	const struct db_value bounds[] = { { .type = DB_INTEGER, .integer = 1000 },
+		{ .type = DB_INTEGER, .integer = 50000 } };
+	const struct db_request request = { .struct_size = sizeof(request),
+		.sql = "SELECT sum(n) FROM t WHERE id BETWEEN ?1 AND ?2",
+		.parameters = bounds,
+		.parameter_count = 2 };
+	fake_progress_forget();
+	assert_int_equal(db_execute(session, &request, &last_result), DB_OK);
+	uint32_t count = fake_progress(ppm, POINTS);
+	assert_true(count > 50);
+	assert_in_range(ppm[count / 2], 500000 - PPM_EDGE, 500000 + PPM_EDGE);
+	assert_in_range(ppm[count - 1], 900000, 1000000);
+}
+
 static void what_is_unknown_is_not_reported(void **state)
 {
 	(void)state;
-	/* a range scan, a scan inside a scan, a query that invents its rows */
-	assert_int_equal(progress_of("SELECT sum(n) FROM t WHERE id > 10"), 0);
+	/* a range with a bound that is computed, or of an index; a scan inside a scan; a query that
+	 * invents its rows; and count(*), one operation that never calls the handler */
+	assert_int_equal(progress_of("SELECT sum(n) FROM t WHERE id > abs(-10)"), 0);
+	assert_int_equal(progress_of("SELECT count(*) FROM t"), 0);
+	must(session, "CREATE INDEX on_n ON t(n)");
+	assert_int_equal(progress_of("SELECT sum(id) FROM t WHERE n > 10"), 0);
 	must(session, "INSERT INTO log(n) SELECT id FROM t WHERE id <= 300");
 	assert_int_equal(progress_of("SELECT count(a.n + b.n) FROM log a CROSS JOIN log b"), 0);
 	assert_int_equal(progress_of("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM "
@@ -205,6 +235,8 @@ int main(void)
 		TEST(create_index_is_measured_though_its_scan_counts_no_steps),
 		TEST(an_unfiltered_delete_is_measured),
 		TEST(two_scans_in_a_row_are_measured_together),
+		TEST(a_range_of_rowids_is_measured_by_its_bounds),
+		TEST(the_bounds_of_a_range_may_be_parameters),
 		TEST(what_is_unknown_is_not_reported),
 		TEST(the_host_may_say_how_many_rows_to_expect),
 		cmocka_unit_test(a_phase_never_exceeds_what_was_declared),
