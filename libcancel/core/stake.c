@@ -136,14 +136,15 @@ uint64_t stake_estimate(const struct scene *s, struct cancel_estimate_input *inp
 	return s->settings->estimator->gain_micro(input);
 }
 
-/* The least use worth a cancel: half an SLO, or what a cancel takes to work if that is more. No
- * longer than the pacing waits for a release: one slow rollback must not protect the next. */
+/* The least use worth a cancel: half an SLO, or what a cancel takes to work if that is more; which
+ * is a window before anything was measured. No longer than the pacing waits for a release: one slow
+ * rollback must not protect the next. */
 static uint64_t least_use_ns(const struct scene *s)
 {
-	uint64_t release_ns =
-		fixed_min(outcomes_median_release_ns(s->outcomes), s->settings->release_wait_ns);
+	uint64_t works_ns =
+		fixed_max(outcomes_median_release_ns(s->outcomes), s->window->length_ns);
 
-	return fixed_max(s->window->slo_ns / 2, release_ns);
+	return fixed_max(s->window->slo_ns / 2, fixed_min(works_ns, s->settings->release_wait_ns));
 }
 
 static bool evicts_much(const struct scene *s, const struct cancel_ledger_task *t, uint32_t r)

@@ -324,6 +324,32 @@ static void a_convoy_of_short_holders_has_no_culprit(void **state)
 	scripted_free(s);
 }
 
+/* Each has had the lock for three SLOs when it is seen, and is gone before a cancel would reach it.
+ */
+static void whoever_holds_for_less_than_a_window_is_left_alone(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t table = scripted_resource(s, CANCEL_LOCK, 0), suspect = 0;
+	struct scripted_task *holder = NULL;
+
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	for (uint32_t window = 0; window < 40; window++) {
+		s->now_ns += s->window_ns - 3 * SCRIPTED_SLO_NS;
+		if (holder)
+			scripted_end(s, holder);
+		holder = scripted_task(s, 0);
+		scripted_hold(s, holder, table, 0, CANCEL_EXCLUSIVE);
+		scripted_arrive(s, SCRIPTED_ARRIVALS, table, 0, CANCEL_SHARED);
+		s->now_ns += 3 * SCRIPTED_SLO_NS;
+		scripted_judge(s);
+		suspect += s->verdict.overload != CANCEL_HEALTHY;
+	}
+	assert_int_equal(s->decisions, 0);
+	assert_true(suspect > 30);
+	scripted_free(s);
+}
+
 static void cold_misses_are_nobodys_fault(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
@@ -400,6 +426,7 @@ int main(void)
 		cmocka_unit_test(a_task_missing_from_one_ledger_comes_back_without_a_past),
 		cmocka_unit_test(no_verdict_comes_before_the_warm_up_is_over),
 		cmocka_unit_test(a_convoy_of_short_holders_has_no_culprit),
+		cmocka_unit_test(whoever_holds_for_less_than_a_window_is_left_alone),
 		cmocka_unit_test(cold_misses_are_nobodys_fault),
 		cmocka_unit_test(a_stuck_action_stops_new_cancels),
 		cmocka_unit_test(what_is_usual_for_a_resource_does_not_count),
