@@ -7,6 +7,7 @@
  */
 #include "steady.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,28 +50,44 @@ int steady_probe(
 	return -1;
 }
 
+static double lost_share(const struct run_data *data)
+{
+	size_t lost = 0, offered = data->schedule->count;
+	for (size_t i = 0; i < offered; i++)
+		lost += atomic_load_explicit(&data->outcomes[i].kind, memory_order_acquire) !=
+			OUTCOME_OK;
+	return offered ? (double)lost / (double)offered : 0;
+}
+
 struct steadiness steady_judge(const struct run_data *data, double floor_ms)
 {
 	double by_second_ms[SECONDS_MAX], sorted_ms[SECONDS_MAX];
-	struct steadiness s = { 0 };
+	struct steadiness s = { .lost = lost_share(data) };
 	uint32_t count = measure_seconds(data, by_second_ms, SECONDS_MAX);
-	if (count < SECONDS_TO_JUDGE)
-		return s;
 	for (uint32_t i = 0; i < count; i++)
 		if (by_second_ms[i] > by_second_ms[s.worst_second])
 			s.worst_second = i;
 	memcpy(sorted_ms, by_second_ms, count * sizeof *sorted_ms);
 	qsort(sorted_ms, count, sizeof *sorted_ms, by_double);
 	s.median_ms = measure_quantile(sorted_ms, count, 0.5);
-	s.worst_ms = sorted_ms[count - 1];
-	s.disturbed = s.worst_ms > floor_ms && s.worst_ms > STEADY_BURST_FACTOR * s.median_ms;
+	s.worst_ms = measure_quantile(sorted_ms, count, 1);
+	bool burst = count >= SECONDS_TO_JUDGE && s.worst_ms > floor_ms &&
+		     s.worst_ms > STEADY_BURST_FACTOR * s.median_ms;
+	s.disturbed = burst || s.lost > STEADY_LOST_MAX || s.median_ms > STEADY_P99_MAX_MS;
 	return s;
+}
+
+static bool is_better(const struct steadiness *a, const struct steadiness *b)
+{
+	if (fabs(a->lost - b->lost) > STEADY_LOST_MAX)
+		return a->lost < b->lost;
+	return a->worst_ms < b->worst_ms;
 }
 
 int steady_reference(steady_run run, void *arg, double floor_ms, struct run_data **data)
 {
 	struct run_data *best = NULL;
-	double best_ms = 0;
+	struct steadiness best_is = { 0 };
 	for (int i = 0; i < STEADY_REFERENCES; i++) {
 		struct run_data *next;
 		int status = run(arg, &next);
@@ -79,16 +96,16 @@ int steady_reference(steady_run run, void *arg, double floor_ms, struct run_data
 			return status;
 		}
 		struct steadiness s = steady_judge(next, floor_ms);
-		bool better = !best || s.worst_ms < best_ms;
+		bool better = !best || is_better(&s, &best_is);
 		run_data_free(better ? best : next);
 		best = better ? next : best;
-		best_ms = better ? s.worst_ms : best_ms;
+		best_is = better ? s : best_is;
 		if (!s.disturbed)
 			break;
 		fprintf(stderr,
 			"the reference was disturbed: p99 %.1f ms in second %u, %.1f ms in the "
-			"median one; %s\n",
-			s.worst_ms, s.worst_second + 1, s.median_ms,
+			"median one, %.1f %% not answered; %s\n",
+			s.worst_ms, s.worst_second + 1, s.median_ms, s.lost * 100,
 			i + 1 < STEADY_REFERENCES ? "it is run again"
 						  : "the least disturbed is taken");
 	}

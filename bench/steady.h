@@ -26,21 +26,28 @@ typedef double (*steady_sample)(void *arg);
 int steady_probe(steady_sample take, void *arg, bool quiet, double *qps,
 	char error[TARGET_ERROR_MAX]) __attribute__((warn_unused_result));
 
+#define STEADY_LOST_MAX	  0.01 /* of the requests */
+#define STEADY_P99_MAX_MS 100  /* of the median second: the load is more than the machine carries  \
+				*/
+
 struct steadiness {
+	double lost;		    /* share of the requests that were not answered */
 	double median_ms, worst_ms; /* p99 by second */
 	uint32_t worst_second;
 	bool disturbed;
 };
 
-/* A second an order of magnitude above the median one, and above `floor_ms`, below which it could
- * not move the SLO. Fewer than three seconds: never disturbed. */
+/* Disturbed is a second an order of magnitude above the median one, and above `floor_ms`, below
+ * which it could not move the SLO (with three seconds or more); and a run in which the machine had
+ * no time for the load: requests were lost, or the median second itself is slow. */
 struct steadiness steady_judge(const struct run_data *data, double floor_ms);
 
 /* One run of the reference: 0 and *data, or -1. */
 typedef int (*steady_run)(void *arg, struct run_data **data);
 
-/* The first undisturbed of up to three runs, otherwise that with the lowest worst second; each
- * disturbance is said on stderr. 0 and *data, or what the run returned. */
+/* The first undisturbed of up to three runs, otherwise that which lost least, then that with the
+ * lowest worst second; each disturbance is said on stderr. 0 and *data, or what the run returned.
+ */
 int steady_reference(steady_run run, void *arg, double floor_ms, struct run_data **data)
 	__attribute__((warn_unused_result));
 

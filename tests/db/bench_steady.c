@@ -165,6 +165,21 @@ static void what_was_never_answered_is_a_disturbance(void **state)
 	run_data_free(data);
 }
 
+static void a_load_that_the_machine_does_not_carry_is_a_disturbance(void **state)
+{
+	(void)state;
+	struct run_data *slow = make_run(0, 300), *lossy = make_run(0, 1);
+	for (size_t i = 0; i < schedule.count; i++) {
+		slow->outcomes[i].done_us = 300000;
+		if (i % 50 == 0)
+			lossy->outcomes[i].kind = OUTCOME_SKIPPED;
+	}
+	assert_true(steady_judge(slow, FLOOR_MS).disturbed);
+	assert_true(steady_judge(lossy, FLOOR_MS).disturbed);
+	run_data_free(slow);
+	run_data_free(lossy);
+}
+
 struct series {
 	const uint32_t *bad_ms; /* of the run so far */
 	int count, runs, fails_at;
@@ -242,6 +257,7 @@ int main(void)
 		TEST(a_target_that_answers_nothing_has_no_saturation),
 		TEST(a_second_an_order_above_the_median_one_is_a_disturbance),
 		TEST(what_was_never_answered_is_a_disturbance),
+		TEST(a_load_that_the_machine_does_not_carry_is_a_disturbance),
 		TEST(a_quiet_reference_is_run_once),
 		TEST(a_disturbed_reference_is_run_again),
 		TEST(of_three_disturbed_references_the_least_is_taken),
