@@ -27,8 +27,7 @@ int steady_probe(steady_sample take, void *arg, bool quiet, double *qps,
 	char error[TARGET_ERROR_MAX]) __attribute__((warn_unused_result));
 
 #define STEADY_LOST_MAX	  0.01 /* of the requests */
-#define STEADY_P99_MAX_MS 100  /* of the median second: the load is more than the machine carries  \
-				*/
+#define STEADY_P99_MAX_MS 100  /* of the median second; above, the machine is overloaded */
 
 struct steadiness {
 	double lost;		    /* share of the requests that were not answered */
