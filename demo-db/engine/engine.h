@@ -148,6 +148,10 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 	void *on_wait_arg;
 };
 
+/* For the host's tables and functions: what this thread prepares and steps between `true` and
+ * `false` (they nest) reads SQLite's schema and nobody's table, so it takes no locks. */
+void db_reads_schema(bool on);
+
 /* Opens the data folder and starts the workers. 0, or a negative error with one line of at most
  * DB_MESSAGE_MAX bytes in `message` (may be NULL). Nothing is left behind on error. Call
  * cancel_start first for the engine to be tracked. */

@@ -413,6 +413,25 @@ static bool refuse_drop_list(const struct cursor *c, struct dialect *d)
 	return false;
 }
 
+/* psql's \d asks catalogs that would always be empty here, in SQL that SQLite does not read. */
+static bool is_about_nothing(const char *sql, size_t bytes)
+{
+	static const char *const catalogs[] = { "pg_policy", "pg_trigger", "pg_statistic_ext",
+		"pg_publication" };
+	struct lexer lexer = { .at = sql, .end = sql + bytes };
+	struct token t = lexer_next(&lexer), schema = t;
+	for (; t.kind != TOKEN_END && t.kind != TOKEN_BAD; t = lexer_next(&lexer)) {
+		if (token_is_symbol(&t, ".")) {
+			t = lexer_next(&lexer);
+			for (size_t i = 0; i < sizeof catalogs / sizeof *catalogs; i++)
+				if (token_is(&schema, "pg_catalog") && token_is(&t, catalogs[i]))
+					return true;
+		}
+		schema = t;
+	}
+	return false;
+}
+
 /* VACUUM and ANALYZE of a table, with whatever options, are nothing here; bare ones are SQLite's.
  */
 static bool translate_maintenance(struct cursor *c, struct dialect *d, const char *tag)
@@ -482,6 +501,8 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 		return translate_explain(&c, result, sql, bytes, context);
 	if (translate_by_word(&c, result, &status))
 		return status;
+	if (memmem(sql, bytes, "pg_catalog.", 11) && is_about_nothing(sql, bytes))
+		return give_sql(result, "SELECT NULL WHERE 0");
 	struct rewrite rewrite = { .context = context };
 	status = rewrite_sql(&rewrite, sql, bytes);
 	if (status == 0 && rewrite.error[0]) {

@@ -22,6 +22,8 @@
  *   TABLE t, FETCH FIRST n ROWS ONLY, LIMIT ALL            SELECT * FROM t, LIMIT n, LIMIT -1
  *   COLLATE "C", "default"         dropped: bytes are compared anyway
  *   pg_catalog. and public.        dropped; pg_catalog tables are the server's views
+ *   … FROM pg_catalog.pg_policy, pg_trigger, pg_statistic_ext, pg_publication …   no rows
+ *   'name'::regclass, id::regclass pg_regclass_id('name'), pg_regclass_name(id)
  *   FOR UPDATE, FOR SHARE          dropped: one writer at a time makes them void
  *   CASCADE, RESTRICT of DROP      dropped: what refers to the table stays
  *   USING btree, WITH (…) of CREATE, TABLESPACE name       dropped

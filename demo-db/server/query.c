@@ -100,7 +100,7 @@ static bool fail_by_engine(struct client *client)
 			"Fetch without a row limit, or with LIMIT and OFFSET.");
 	}
 	wording_of(&source, &wording);
-	client_error(client, wording.sqlstate, wording.message, wording.detail, NULL,
+	client_error(client, wording.sqlstate, wording.message, wording.detail, wording.hint,
 		position_of(q, &wording));
 	q->failed = true;
 	q->step = STEP_FAILED;

@@ -325,6 +325,30 @@ static bool write_limit(struct rewriter *r)
 	return true;
 }
 
+/* ARRAY(SELECT … FROM pg_auth_members …): there are no groups of roles. */
+static bool write_no_members(struct rewriter *r)
+{
+	struct lexer ahead = r->lexer;
+	struct token t = lexer_next(&ahead);
+	bool members = false;
+	if (!token_is(&r->token, "array") || !token_is_symbol(&t, "("))
+		return false;
+	for (unsigned depth = 1; depth && t.kind != TOKEN_END && t.kind != TOKEN_BAD;) {
+		t = lexer_next(&ahead);
+		depth += token_is_symbol(&t, "(");
+		depth -= token_is_symbol(&t, ")");
+		members |= token_is(&t, "pg_auth_members");
+	}
+	if (!members)
+		return false;
+	rewrite_operand_begins(r);
+	rewrite_append_text(&r->out, "'{}'");
+	r->lexer = ahead;
+	rewrite_step(r);
+	rewrite_operand_ended(r);
+	return true;
+}
+
 /* Opens a parenthesis behind `text`, as what `what` says; the token in hand is the name. */
 static void open_as(struct rewriter *r, const char *text, enum rewrite_paren what)
 {
@@ -406,7 +430,7 @@ static bool write_separator(struct rewriter *r)
 bool rewrite_word(struct rewriter *r)
 {
 	return write_separator(r) || open_special(r) || write_random(r) || write_limit(r) ||
-	       write_constant(r);
+	       write_no_members(r) || write_constant(r);
 }
 
 /* ---- Tables with names for their columns ------------------------------------------------------

@@ -201,6 +201,10 @@ static bool write_bool_text(struct rewriter *r, const char *affinity)
 static void put_cast(struct rewriter *r, int type)
 {
 	const char *function = r->schema ? NULL : types[type].function;
+	if (function &&
+		strcmp(function, "pg_regclass") == 0) /* a literal is looked up, an id named */
+		function =
+			r->out.data[r->operand_at] == '\'' ? "pg_regclass_id" : "pg_regclass_name";
 	bool wrap = behind_default(r);
 	if (wrap)
 		rewrite_insert(&r->out, r->operand_at, "(");

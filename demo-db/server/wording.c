@@ -486,6 +486,23 @@ static bool word_new_column(const char *message, struct wording *w)
 	return true;
 }
 
+/* psql's other commands ask for more of the catalog than there is. */
+static bool word_catalog(const char *message, struct wording *w)
+{
+	char name[PART_MAX];
+	bool table = quoted(message, "no such table: pg_", "", name);
+	bool call = quoted(message, "no such function: pg_", "", name);
+	if (!table && !call && strcmp(message, "no such function: obj_description") != 0)
+		return false;
+	strcpy(w->sqlstate, "0A000");
+	snprintf(w->message, sizeof w->message,
+		"this part of the system catalog is not supported: %s",
+		message + (table ? strlen("no such table: ") : strlen("no such function: ")));
+	w->hint = "What \\d, \\dt, \\di, \\dv, \\dn, \\du and \\l ask is there; sqlite_schema has "
+		  "the rest.";
+	return true;
+}
+
 static bool word_plain(const char *message, struct wording *w)
 {
 	char name[PART_MAX];
@@ -505,6 +522,7 @@ void wording_of(const struct wording_source *source, struct wording *w)
 	const char *message = source->message;
 	w->detail[0] = '\0';
 	w->position = 0;
+	w->hint = NULL;
 	snprintf(w->sqlstate, sizeof w->sqlstate, "%s", source->sqlstate);
 	if (strcmp(source->sqlstate, "25P02") == 0)
 		message = "current transaction is aborted, commands ignored until end of "
@@ -517,8 +535,8 @@ void wording_of(const struct wording_source *source, struct wording *w)
 	if (word_constraint(message, w) || word_check(source, w) || word_foreign_key(source, w) ||
 		word_exists(message, w))
 		return;
-	if (!word_syntax(message, w) && !word_column(source, w) && !word_count(message, w) &&
-		!word_drop(source, w) && !word_new_column(message, w))
+	if (!word_catalog(message, w) && !word_syntax(message, w) && !word_column(source, w) &&
+		!word_count(message, w) && !word_drop(source, w) && !word_new_column(message, w))
 		word_plain(message, w);
 	if (source->text && !w->position)
 		find_place(source, w);

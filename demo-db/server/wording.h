@@ -23,6 +23,7 @@ struct wording_source {
 
 struct wording {
 	char message[WORDING_MAX], detail[WORDING_MAX]; /* detail "": none */
+	const char *hint;				/* NULL: none */
 	char sqlstate[6];				/* the engine's, or a finer one */
 	int position;					/* character of `text` from 1; 0 none */
 };

@@ -3,6 +3,7 @@
  * Owns the virtual table behind every view. It must not know what a view shows.
  */
 #include "demo-db/views/view.h"
+#include "demo-db/views/catalog.h"
 #include "demo-db/server/functions.h"
 
 #include <stdio.h>
@@ -279,6 +280,8 @@ int views_install(void *arg, sqlite3 *db)
 	static const struct view *const views[] = { &view_tasks, &view_holds, &view_resources,
 		&view_decisions, &view_held_back, &view_admission, &view_settings, &view_sessions };
 	int rc = functions_install(db);
+	if (rc == SQLITE_OK)
+		rc = catalog_install(db);
 	if (rc == SQLITE_OK)
 		rc = view_functions_install(arg, db);
 	for (size_t i = 0; rc == SQLITE_OK && i < sizeof views / sizeof *views; i++)

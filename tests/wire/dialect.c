@@ -99,6 +99,18 @@ static void tables_take_names_for_their_columns(void **state)
 	dialect_free(&d);
 }
 
+static void the_catalog_s_own_spellings(void **state)
+{
+	(void)state;
+	assert_sql("select c.oid::pg_catalog.regclass from pg_catalog.pg_class c where c.oid = "
+		   "'1'::regclass",
+		"select pg_regclass_name(c.oid) from pg_class c where c.oid = pg_regclass_id('1')");
+	assert_sql("select x[1] from pg_catalog.pg_policy", "SELECT NULL WHERE 0");
+	assert_sql("select 'pg_catalog.pg_policy' from t", "select 'pg_catalog.pg_policy' from t");
+	assert_sql("select array(select rolname from pg_catalog.pg_auth_members) as m, 1",
+		"select '{}' as m, 1");
+}
+
 static void words_that_stand_elsewhere_here(void **state)
 {
 	(void)state;
@@ -286,6 +298,7 @@ int main(void)
 		cmocka_unit_test(a_divisor_is_looked_at),
 		cmocka_unit_test(patterns_and_their_negations),
 		cmocka_unit_test(tables_take_names_for_their_columns),
+		cmocka_unit_test(the_catalog_s_own_spellings),
 		cmocka_unit_test(words_that_stand_elsewhere_here),
 		cmocka_unit_test(explain_shows_the_plan),
 		cmocka_unit_test(values_that_mean_something_else_here_are_rewritten),

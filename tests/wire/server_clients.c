@@ -72,6 +72,20 @@ static void psql_shows_what_postgresql_shows(void **state)
 	assert_int_equal(run("psql -X -c 'select * from q'"), 1);
 }
 
+static void psql_s_lists_of_what_there_is(void **state)
+{
+	(void)state;
+	assert_int_equal(run("psql -X -At -c '\\l'"), 0);
+	assert_string_equal(said, "demo|demo|UTF8|C.UTF-8|C.UTF-8||libc|\n");
+	assert_int_equal(run("psql -X -At -c '\\dn'"), 0);
+	assert_string_equal(said, "public|demo\n");
+	assert_int_equal(run("psql -X -At -c '\\du'"), 0);
+	assert_string_equal(said, "demo||{}\n");
+	assert_int_equal(run("psql -X -v VERBOSITY=verbose -c '\\df'"), 1);
+	assert_non_null(strstr(said, "0A000"));
+	assert_non_null(strstr(said, "HINT"));
+}
+
 static long number_behind(const char *label)
 {
 	const char *at = strstr(said, label);
@@ -168,6 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(psql_shows_what_postgresql_shows),
+		cmocka_unit_test(psql_s_lists_of_what_there_is),
 		cmocka_unit_test(pgbench_reads_in_every_mode),
 		cmocka_unit_test(pgbench_transfers_and_the_balances_add_up),
 		cmocka_unit_test(pgbench_rolls_back_to_savepoints),

@@ -64,6 +64,7 @@ int main(void)
 		script_test("types"),
 		script_test("functions"),
 		script_test("settings"),
+		script_test("catalog"),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,18 @@ static void the_statement_tells_what_sqlite_leaves_out(void **state)
 		w.message, "new row for relation \"t\" violates check constraint \"t_a_check\"");
 }
 
+static void what_the_catalog_lacks_has_a_hint(void **state)
+{
+	(void)state;
+	struct wording w =
+		worded("42P01", "no such table: pg_proc", "select 1 from pg_proc", NULL, NULL);
+	assert_string_equal(w.sqlstate, "0A000");
+	assert_non_null(w.hint);
+	w = worded("42P01", "no such table: pgbench", "select 1 from pgbench", NULL, NULL);
+	assert_string_equal(w.sqlstate, "42P01");
+	assert_null(w.hint);
+}
+
 static void names_the_server_inserted_are_not_blamed(void **state)
 {
 	(void)state;
@@ -127,6 +139,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_cut_not_overrun),
 		cmocka_unit_test(positions_count_characters_of_the_clients_text),
 		cmocka_unit_test(the_statement_tells_what_sqlite_leaves_out),
+		cmocka_unit_test(what_the_catalog_lacks_has_a_hint),
 		cmocka_unit_test(names_the_server_inserted_are_not_blamed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
