@@ -50,8 +50,16 @@ int output_open(struct output *output, const char *path)
 	return output->file ? 0 : -1;
 }
 
+/* Its owner may be gone when the process exits. */
+static void forget(const struct output *output)
+{
+	if (unfinished == output)
+		unfinished = NULL;
+}
+
 int output_commit(struct output *output)
 {
+	forget(output);
 	if (!output->path)
 		return fflush(stdout) == 0 && !ferror(stdout) ? 0 : -1;
 	bool written = !ferror(output->file);
@@ -67,6 +75,7 @@ int output_commit(struct output *output)
 
 void output_abandon(struct output *output)
 {
+	forget(output);
 	if (!output->path || !output->file)
 		return;
 	fclose(output->file);
