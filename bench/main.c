@@ -13,6 +13,7 @@
 
 #include "case.h"
 #include "commands.h"
+#include "lane_command.h"
 #include "policy.h"
 #include "plot.h"
 #include "report.h"
@@ -39,9 +40,15 @@ static int command_list(int argc, char **argv)
 	puts("cases:");
 	for (const struct bench_case *const *c = bench_cases; *c; c++)
 		print_wrapped((*c)->name, (*c)->what);
+	puts("live lanes, against a server process:");
+	for (const struct lane *const *lane = lanes; *lane; lane++)
+		print_wrapped((*lane)->name, (*lane)->what);
 	puts("policies (reference, the same load without the culprit, always runs):");
 	for (const struct bench_policy *const *p = bench_policies; *p; p++)
 		print_wrapped((*p)->name, (*p)->what);
+	puts("policies of the live lanes:");
+	for (const struct lane_policy *p = lane_policies; p->name; p++)
+		print_wrapped(p->name, p->what);
 	puts("policies of the library (cancel:NAME, monitor:NAME):");
 	for (const struct cancel_policy *const *p = cancel_policies; *p; p++)
 		print_wrapped((*p)->name, (*p)->what);
@@ -112,6 +119,9 @@ static const struct argp_option run_options[] = {
 struct run_arguments {
 	struct bench_options options;
 	const struct bench_case *bench_case;
+	struct lane_options lane_options;
+	const struct lane *lane; /* in place of a case */
+	const char *policies;
 };
 
 static enum report_format parse_format(const char *text)
@@ -140,6 +150,7 @@ static bool parse_load(int key, const char *text, struct bench_options *options)
 		return true;
 	case OPT_RHO:
 		options->rho = options_number("--rho", text, 0.01, 2);
+		options->rho_given = true;
 		return true;
 	case OPT_SECONDS:
 		options->seconds = (uint32_t)options_integer("--seconds", text, 1, 3600);
@@ -174,14 +185,19 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
 	if (parse_load(key, text, options))
 		return 0;
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &arguments->lane_options;
+		break;
 	case OPT_POLICY:
-		options_policies(options, text);
+		arguments->policies = text; /* what there is depends on the case */
 		break;
 	case OPT_POOL:
 		options->pool_mb = (uint32_t)options_integer("--pool-mb", text, 4, 65536);
+		options->pool_given = true;
 		break;
 	case OPT_WORKERS:
 		options->workers = (uint32_t)options_integer("--workers", text, 1, 256);
+		options->workers_given = true;
 		break;
 	case OPT_DATA:
 		options->data_dir = text;
@@ -208,10 +224,11 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
 		options->quiet = true;
 		break;
 	case ARGP_KEY_ARG:
-		if (arguments->bench_case)
+		if (arguments->bench_case || arguments->lane)
 			bench_refuse("run takes one case, and '%s' is a second", text);
 		arguments->bench_case = bench_case_find(text);
-		if (!arguments->bench_case)
+		arguments->lane = lane_find(text);
+		if (!arguments->bench_case && !arguments->lane)
 			bench_refuse("unknown case '%s'; 'cancel-bench list' names them", text);
 		break;
 	case ARGP_KEY_NO_ARGS:
@@ -226,6 +243,8 @@ static void check_case_options(const struct run_arguments *arguments)
 {
 	const struct bench_options *options = &arguments->options;
 	const struct bench_case *bench_case = arguments->bench_case;
+	if (arguments->lane_options.given)
+		bench_refuse("run %s: an option of the live lanes", bench_case->name);
 	if ((options->saturate || options->share_pct >= 0) && bench_case != &case_dump)
 		bench_refuse("--share and --saturate belong to the case dump");
 	if (options->batch && bench_case != &case_backup_lock)
@@ -259,23 +278,66 @@ static int report_result(const struct bench_options *options, const struct suite
 	return 0;
 }
 
+/* ---- run LANE -----------------------------------------------------------------------------------
+ */
+
+static void check_lane_options(const struct run_arguments *arguments)
+{
+	const struct bench_options *options = &arguments->options;
+	if (options->saturate || options->batch || options->rerun || options->plot_dir ||
+		options->share_pct >= 0)
+		bench_refuse("run %s: --saturate, --share, --batch, --rerun and --plot belong to "
+			     "the other cases",
+			arguments->lane->name);
+}
+
+static int run_lane(const struct run_arguments *arguments)
+{
+	struct output output;
+	char error[TARGET_ERROR_MAX] = "";
+	const struct lane_arguments lane_arguments = { .lane = arguments->lane,
+		.options = &arguments->options,
+		.lane_options = &arguments->lane_options,
+		.policies = arguments->policies };
+	check_lane_options(arguments);
+	lane_check(&lane_arguments);
+	if (output_open(&output, arguments->options.out_path) != 0)
+		bench_refuse("--out: cannot write '%s': %s", arguments->options.out_path,
+			strerror(errno));
+	output_abandon_at_exit(&output);
+	int status = lane_command(&lane_arguments, output.file, error);
+	if (status == 0 && output_commit(&output) != 0) {
+		snprintf(error, sizeof error, "cannot write the result: %s", strerror(errno));
+		status = -1;
+	}
+	if (status != 0)
+		fprintf(stderr, "cancel-bench: %s\n", error);
+	output_abandon(&output);
+	return status == 0 ? 0 : STATUS_FAILED;
+}
+
 static int command_run(int argc, char **argv)
 {
 	static struct suite_result result;
 	struct run_arguments arguments = { 0 };
 	struct output output;
 	char error[TARGET_ERROR_MAX] = "";
+	const struct argp_child children[] = { { &lane_argp, 0, NULL, 0 }, { 0 } };
 	options_defaults(&arguments.options);
+	lane_options_defaults(&arguments.lane_options);
 	struct argp argp = { .options = run_options,
 		.parser = parse_run,
 		.args_doc = "CASE",
-		.doc = "Runs one case under each policy, with the same load." };
+		.doc = "Runs one case under each policy, with the same load.",
+		.children = children };
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (arguments.lane)
+		return run_lane(&arguments);
+	if (!arguments.policies)
+		arguments.policies =
+			arguments.options.saturate ? "none,cancel" : arguments.bench_case->policies;
+	options_policies(&arguments.options, arguments.policies);
 	check_case_options(&arguments);
-	if (!arguments.options.policy_count)
-		options_policies(&arguments.options, arguments.options.saturate
-							     ? "none,cancel"
-							     : arguments.bench_case->policies);
 	if (arguments.options.plot_dir)
 		plot_check(arguments.options.plot_dir);
 	if (output_open(&output, arguments.options.out_path) != 0)

@@ -16,13 +16,14 @@ enum report_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 
 struct bench_options {
 	char policies[OPTIONS_POLICIES_MAX]
-		     [OPTIONS_POLICY_BYTES]; /* as given; `reference` left out */
-	uint32_t policy_count;		     /* 0: the case's own list */
-	double rate_qps;		     /* 0: rho of the measured saturation */
-	double rho;			     /* [0.6] */
-	uint32_t seconds;		     /* 0: the case's */
-	uint32_t reps;			     /* [1] */
-	uint64_t seed;			     /* [1] */
+		     [OPTIONS_POLICY_BYTES];	   /* as given; `reference` left out */
+	uint32_t policy_count;			   /* 0: the case's own list */
+	double rate_qps;			   /* 0: rho of the measured saturation */
+	double rho;				   /* [0.6] */
+	bool rho_given, workers_given, pool_given; /* a lane has defaults of its own */
+	uint32_t seconds;			   /* 0: the case's */
+	uint32_t reps;				   /* [1] */
+	uint64_t seed;				   /* [1] */
 	double slo_ms;	      /* 0: slo_ratio times the reference's p99, at least 5 */
 	double slo_ratio;     /* [10] */
 	uint32_t pool_mb;     /* [64] */

@@ -338,6 +338,11 @@ struct wire_session *wire_session_take(struct wire_pool *pool)
 	return session;
 }
 
+uint32_t wire_session_process(const struct wire_session *session)
+{
+	return (uint32_t)PQbackendPID(session->connection);
+}
+
 void wire_session_give(struct wire_session *session)
 {
 	session->kept = false;

@@ -63,6 +63,8 @@ struct wire_session;						/* opaque */
 struct wire_session *wire_session_take(struct wire_pool *pool); /* NULL: as wire_ask's -1 */
 void wire_session_ask(
 	struct wire_session *session, const char *sql, wire_on_answer *on_answer, void *arg);
+/* Its number in the server's views; 0 before it is open. */
+uint32_t wire_session_process(const struct wire_session *session);
 void wire_session_give(struct wire_session *session); /* back to the pool, nothing asked */
 
 struct wire_stats {

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lane_measure.h - from the requests of a run to the figures of a lane. Pure: no clock, no I/O.
+ */
+#ifndef BENCH_LANE_MEASURE_H
+#define BENCH_LANE_MEASURE_H
+
+#include "lane.h"
+
+#define LANE_BIN_NS	 (LANE_NS_PER_S / 4)
+#define LANE_GOOD_SHARE	 0.9 /* healthy: of the requests due in a bin so many succeed */
+#define LANE_HEALED_BINS 4   /* … to the end, which is at least so many bins away */
+
+struct lane_span {
+	uint64_t from_ns, to_ns;
+};
+
+struct lane_record {
+	const struct crowd_request *requests; /* by due_ns */
+	size_t count;
+	uint64_t onset_ns;   /* of the trigger, or from where on the run is measured */
+	uint64_t settled_ns; /* what was due before has had its time to end */
+	bool triggered;	     /* else there is nothing to heal from */
+	double saturation_qps;
+};
+
+/* Fills what follows from the requests; every other figure stays as it is. */
+void lane_measure(const struct lane_record *record, struct lane_measures *measures);
+/* The instant from which a run is well to its end; UINT64_MAX: it is not. */
+uint64_t lane_heals_ns(const struct lane_record *record);
+/* Share of the requests due in a span that succeeded; NAN: none was due. */
+double lane_success(const struct lane_record *record, struct lane_span span);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lane stall: lane 1 of the simulator on a real server. The load is below capacity, the server
+ * stands still for a while, clients time out and retry. Capacity is pinned: a statement keeps its
+ * worker for a fixed time, so saturation is workers / time and the CPUs are mostly idle.
+ */
+#include "bench/lane.h"
+
+#include <math.h>
+#include <string.h>
+
+#define STALL_S		 0.8
+#define RHO		 0.93
+#define TIMEOUT_OF_STALL 0.5 /* so that clients have left when it is over */
+#define TIMEOUT_MAX_S	 1.0
+#define BEFORE_S	 1.5
+#define AFTER_CURE_S	 1.5
+#define SERVICE_MS	 40
+#define WORKERS		 4
+#define CPU_ROWS	 400
+
+static void plan(const struct bench_options *options, const struct lane_options *lane_options,
+	struct lane_plan *plan)
+{
+	double stall_s = lane_options->stall_s > 0 ? lane_options->stall_s : STALL_S;
+	double timeout_s = fmin(TIMEOUT_MAX_S, TIMEOUT_OF_STALL * stall_s);
+	bool lock = lane_options->trigger && strcmp(lane_options->trigger, "lock") == 0;
+	(void)options;
+	if (lane_options->timeout_ms > 0)
+		timeout_s = lane_options->timeout_ms / 1e3;
+	double length_s = BEFORE_S + stall_s + lane_cure_s(RHO, stall_s, timeout_s) + AFTER_CURE_S;
+	*plan = (struct lane_plan){ .rho = RHO,
+		.trigger = lock ? LANE_LOCK : LANE_PAUSE,
+		.onset_ns = (uint64_t)(BEFORE_S * LANE_NS_PER_S),
+		.hold_ns = (uint64_t)(stall_s * LANE_NS_PER_S),
+		.timeout_ns = (uint64_t)(timeout_s * LANE_NS_PER_S),
+		.length_ns = (uint64_t)(length_s * LANE_NS_PER_S),
+		.retries = 1,
+		.priorities = 1,
+		.workers = WORKERS,
+		.service_ms = lane_options->cpu ? 0 : SERVICE_MS,
+		.rows = lane_options->cpu ? CPU_ROWS : 1,
+		.pool_mb = 4,
+		.window_ms = (uint32_t)(timeout_s * 1e3 / 8),
+		.threshold_ms = (uint32_t)(timeout_s * 1e3 / 10),
+		.slo_ms = (uint32_t)(timeout_s * 1e3 / 4) };
+}
+
+const struct lane lane_stall = {
+	.name = "stall",
+	.what = "live: load 0.93, the server stands still, clients time out and retry once",
+	.policies = "none,budget,gate,budget-large,none-47",
+	.plan = plan,
+};

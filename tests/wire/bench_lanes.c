@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The live lanes as a user runs them, on the real binaries. Runs are short; what heals, and when,
+ * is for the bench to say and not asserted here.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/sim/tool.h"
+
+#define SHORT "--quiet --format json --stall 0.2 --timeout-ms 100 --service-ms 10 --seconds 2 "
+
+static char folder[] = "/tmp/bench-lanes-XXXXXX";
+
+/* Whatever a run leaves behind lies in a folder of the test's own. */
+static int make_folder(void **state)
+{
+	(void)state;
+	return mkdtemp(folder) && setenv("TMPDIR", folder, 1) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+	(void)about;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+static void remove_all(const char *path)
+{
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void assert_nothing_left(void)
+{
+	DIR *directory = opendir(folder);
+	const struct dirent *entry;
+	assert_non_null(directory);
+	while ((entry = readdir(directory)))
+		if (entry->d_name[0] != '.')
+			fail_msg("%s was left behind", entry->d_name);
+	closedir(directory);
+}
+
+static json_t *row_of(json_t *result, const char *policy)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(json_object_get(result, "summary"), i, row)
+	{
+		if (strcmp(json_string_value(json_object_get(row, "policy")), policy) == 0)
+			return row;
+	}
+	fail_msg("no row %s", policy);
+	return NULL;
+}
+
+static double median(json_t *row, const char *figure)
+{
+	const json_t *range = json_object_get(row, figure);
+	assert_true(json_is_object(range));
+	assert_non_null(json_object_get(range, "min"));
+	assert_non_null(json_object_get(range, "max"));
+	return json_number_value(json_object_get(range, "median"));
+}
+
+static void a_stall_makes_clients_time_out_and_try_again(void **state)
+{
+	(void)state;
+	json_t *result = tool_json("run stall --policy none,budget,none-47 " SHORT);
+	json_t *none = row_of(result, "none"), *budget = row_of(result, "budget");
+	assert_string_equal(json_string_value(json_object_get(result, "case")), "stall");
+	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "pause");
+	assert_int_equal(json_integer_value(json_object_get(result, "seed")), 1);
+	assert_true(json_number_value(json_object_get(result, "saturation_qps")) > 0);
+	assert_true(median(none, "trigger_ms") > 100);
+	assert_true(median(none, "timeouts") > 0);
+	assert_true(median(none, "attempts") == median(none, "offered") + median(none, "retries"));
+	assert_true(median(budget, "retries_denied") > 0);
+	assert_true(median(budget, "retries") < median(none, "retries"));
+	assert_int_equal(median(none, "unsent"), 0);
+	assert_int_equal(median(none, "failed"), 0);
+	assert_int_equal(json_array_size(json_object_get(none, "success_pct_by_priority")), 1);
+	assert_true(json_number_value(json_object_get(row_of(result, "none-47"), "rho")) < 0.48);
+	json_decref(result);
+	assert_nothing_left();
+}
+
+static void a_lock_stalls_the_server_too(void **state)
+{
+	(void)state;
+	json_t *result = tool_json("run stall --trigger lock --policy none " SHORT);
+	json_t *none = row_of(result, "none");
+	assert_true(median(none, "trigger_ms") > 100);
+	assert_true(median(none, "timeouts") > 0);
+	assert_int_equal(median(none, "cancels"), 0);
+	json_decref(result);
+	assert_nothing_left();
+}
+
+static void a_culprit_is_cancelled_before_its_time(void **state)
+{
+	(void)state;
+	json_t *result = tool_json("run culprit-storm --policy none,cancel --quiet --format json "
+				   "--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
+				   "--seconds 5");
+	json_t *none = row_of(result, "none"), *cancel = row_of(result, "cancel");
+	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "lock");
+	assert_int_equal(median(none, "cancels"), 0);
+	assert_true(median(cancel, "cancels") >= 1);
+	assert_true(median(cancel, "trigger_ms") < median(none, "trigger_ms"));
+	assert_true(median(cancel, "decided_ms") > 0);
+	json_decref(result);
+	assert_nothing_left();
+}
+
+static void a_dump_is_cancelled_too(void **state)
+{
+	char arguments[256];
+	(void)state;
+	snprintf(arguments, sizeof arguments,
+		"run dump-storm --policy none,cancel --quiet --format json --stall 1 --slo-ms 40 "
+		"--timeout-ms 300 --seconds 5 --pool-mb 4 --data %s/data",
+		folder);
+	json_t *result = tool_json(arguments);
+	json_t *none = row_of(result, "none");
+	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "dump");
+	assert_int_equal(json_integer_value(json_object_get(result, "pool_mb")), 4);
+	assert_true(median(none, "trigger_ms") > 500);
+	assert_int_equal(median(none, "cancels"), 0);
+	assert_true(json_is_object(json_object_get(row_of(result, "cancel"), "heals")));
+	json_decref(result);
+	snprintf(arguments, sizeof arguments, "%s/data", folder);
+	remove_all(arguments);
+	assert_nothing_left();
+}
+
+static void under_twice_the_load_the_gate_refuses_the_lowest(void **state)
+{
+	(void)state;
+	json_t *result = tool_json("run overload-2x --policy none,gate --quiet --format json "
+				   "--service-ms 10 --timeout-ms 500 --seconds 3");
+	json_t *none = row_of(result, "none"), *gate = row_of(result, "gate");
+	json_t *success = json_object_get(gate, "success_pct_by_priority");
+	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "none");
+	assert_true(json_is_null(json_object_get(json_object_get(gate, "heals"), "median")));
+	assert_int_equal(median(none, "rejected"), 0);
+	assert_true(median(gate, "rejected") > 0);
+	assert_true(median(gate, "reject_ms") > 0);
+	assert_true(median(gate, "query_cpu_us") > 0);
+	assert_int_equal(json_array_size(success), 4);
+	const json_t *first = json_object_get(json_array_get(success, 0), "median");
+	const json_t *last = json_object_get(json_array_get(success, 3), "median");
+	assert_true(json_number_value(first) > json_number_value(last));
+	json_decref(result);
+	assert_nothing_left();
+}
+
+static void a_table_has_a_row_for_each_policy(void **state)
+{
+	(void)state;
+	struct tool_result result = tool_run("run stall --policy none,gate+budget --quiet "
+					     "--stall 0.2 --timeout-ms 100 --service-ms 10 "
+					     "--seconds 2");
+	assert_int_equal(result.status, 0);
+	assert_non_null(strstr(result.out, "\nnone "));
+	assert_non_null(strstr(result.out, "\ngate+budget "));
+	assert_non_null(strstr(result.out, "1 repetition\n"));
+	tool_free(&result);
+}
+
+static void csv_has_as_many_values_as_names(void **state)
+{
+	(void)state;
+	struct tool_result result = tool_run("run stall --policy none --quiet --format csv "
+					     "--stall 0.2 --timeout-ms 100 --service-ms 10 "
+					     "--seconds 2");
+	size_t commas[2] = { 0 }, line = 0;
+	for (const char *at = result.out; *at && line < 2; at++) {
+		commas[line] += *at == ',';
+		line += *at == '\n';
+	}
+	assert_int_equal(result.status, 0);
+	assert_true(commas[0] > 20);
+	assert_int_equal(commas[0], commas[1]);
+	tool_free(&result);
+}
+
+static void nonsense_is_refused_in_one_line(void **state)
+{
+	(void)state;
+	static const char *const cases[][2] = {
+		{ "run stall --policy nobody", "unknown policy 'nobody' of a lane" },
+		{ "run stall --policy none,none", "twice" },
+		{ "run stall --policy ,", "list of policies" },
+		{ "run stall dump", "second" },
+		{ "run stall --stall 0", "--stall: '0'" },
+		{ "run stall --stall x", "--stall: 'x'" },
+		{ "run stall --timeout-ms 0", "--timeout-ms: '0'" },
+		{ "run stall --retries 101", "--retries: '101'" },
+		{ "run stall --connections 1", "--connections: '1'" },
+		{ "run stall --trigger storm", "not pause or lock" },
+		{ "run culprit-storm --cpu", "belongs to the lanes stall and dump-storm" },
+		{ "run stall --seconds 1", "the run has 1.0 s" },
+		{ "run stall --saturate", "belong to the other cases" },
+		{ "run stall --rerun", "belong to the other cases" },
+		{ "run dump --stall 1", "an option of the live lanes" },
+		{ "run stall --format xml", "not table, json or csv" },
+		{ "run stall --out /nonexistent/x", "cannot write" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		tool_refuses(cases[i][0], cases[i][1]);
+	assert_nothing_left();
+}
+
+static void the_list_names_the_lanes_and_their_policies(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "stall", "culprit-storm", "dump-storm", "overload-2x",
+		"budget-large", "gate+budget", "cancel+gate+budget" };
+	struct tool_result result = tool_run("list");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strstr(result.out, names[i]))
+			fail_msg("list does not name %s", names[i]);
+	tool_free(&result);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_list_names_the_lanes_and_their_policies),
+		cmocka_unit_test(nonsense_is_refused_in_one_line),
+		cmocka_unit_test(a_stall_makes_clients_time_out_and_try_again),
+		cmocka_unit_test(a_lock_stalls_the_server_too),
+		cmocka_unit_test(a_culprit_is_cancelled_before_its_time),
+		cmocka_unit_test(a_dump_is_cancelled_too),
+		cmocka_unit_test(under_twice_the_load_the_gate_refuses_the_lowest),
+		cmocka_unit_test(a_table_has_a_row_for_each_policy),
+		cmocka_unit_test(csv_has_as_many_values_as_names),
+	};
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
