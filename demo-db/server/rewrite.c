@@ -298,6 +298,7 @@ int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 		write_one(&r);
 	if (!rewrite->error[0] && !r.out.failed)
 		close_divisor(&r);
+	rewrite_append(&r.out, "", 0); /* a text even if everything was dropped */
 	rewrite->sql = r.out.data;
 	return r.out.failed ? -1 : 0;
 }

@@ -15,6 +15,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static size_t sink;
 
+static const char *const messages[] = { "near \"AS\": syntax error", "incomplete input",
+	"no such table: t", "no such column: t.a", "CHECK constraint failed: a > 0",
+	"FOREIGN KEY constraint failed", "invalid input syntax for type integer: \"a\"",
+	"table t has no column named a" };
+
 static void check(const struct statement *s)
 {
 	const struct dialect *d = &s->dialect;
@@ -23,9 +28,17 @@ static void check(const struct statement *s)
 		abort();
 	if (d->kind == DIALECT_REFUSED && (!d->sqlstate[0] || !d->message[0]))
 		abort();
-	if (d->sql)
-		sink += (size_t)wording_position(
-			s->source, s->source_bytes, d->sql, (int)(strlen(d->sql) / 2));
+	for (size_t i = 0; d->sql && i < sizeof messages / sizeof *messages; i++) {
+		const struct wording_source source = { .sqlstate = "42601",
+			.message = messages[i],
+			.text = s->source,
+			.text_bytes = s->source_bytes,
+			.sql = d->sql,
+			.offset = (int)(strlen(d->sql) * i / 8) };
+		struct wording wording;
+		wording_of(&source, &wording);
+		sink += (size_t)wording.position;
+	}
 	sink += s->columns.count + s->kind.business;
 }
 

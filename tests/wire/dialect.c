@@ -115,6 +115,7 @@ static void words_that_stand_elsewhere_here(void **state)
 {
 	(void)state;
 	assert_sql("table t", "SELECT * FROM t");
+	assert_sql("for share nowait;", "");
 	assert_sql("select a from t fetch first 2 rows only", "select a from t LIMIT 2");
 	assert_sql("select a from t limit all", "select a from t LIMIT -1");
 	assert_sql("select substring(a from 2 for 3)", "select substr(a , 2 , 3)");
