@@ -301,10 +301,6 @@ static const struct {
 	{ "checkpoint", "CHECKPOINT is not supported", "The log is kept short in the background." },
 	{ "move", "cursors are not supported", "" },
 	{ "merge", "MERGE is not supported", "Use INSERT … ON CONFLICT DO UPDATE." },
-	{ "prepare", "PREPARE as SQL is not supported",
-		"Use the extended protocol: every driver's prepared statements do." },
-	{ "execute", "EXECUTE as SQL is not supported", "" },
-	{ "deallocate", "DEALLOCATE as SQL is not supported", "" },
 };
 
 /* EXPLAIN shows SQLite's plan; nothing is run. */
@@ -333,6 +329,85 @@ static int translate_explain(struct cursor *c, struct dialect *d, const char *sq
 		d->kind = DIALECT_SQL;
 	free(rewrite.sql);
 	return status;
+}
+
+/* ( … ): what is inside; false: they do not match. */
+static bool read_parenthesised(struct cursor *c, const char **inside, size_t *bytes)
+{
+	unsigned depth = 1;
+	*inside = c->token.text + 1;
+	for (step(c); depth && c->token.kind != TOKEN_END && c->token.kind != TOKEN_BAD; step(c)) {
+		depth += token_is_symbol(&c->token, "(");
+		depth -= token_is_symbol(&c->token, ")");
+		*bytes = (size_t)(c->token.text - *inside);
+	}
+	return depth == 0;
+}
+
+/* A name in hand goes to `name`, folded. */
+static bool take_name(struct cursor *c, struct dialect *d)
+{
+	if (c->token.kind != TOKEN_WORD && c->token.kind != TOKEN_NAME) {
+		refuse_syntax(d, c);
+		return false;
+	}
+	append_plain(d->name, sizeof d->name, &c->token, true);
+	step(c);
+	return true;
+}
+
+/* PREPARE name [(types)] AS statement */
+static int translate_prepare(struct cursor *c, struct dialect *d, const char *end)
+{
+	static const char *const verbs[] = { "select", "insert", "update", "delete", "values",
+		"with" };
+	const char *types = "";
+	size_t bytes = 0;
+	bool known = false;
+	if (!take_name(c, d))
+		return 0;
+	if ((token_is_symbol(&c->token, "(") && !read_parenthesised(c, &types, &bytes)) ||
+		!accept(c, "as")) {
+		refuse_syntax(d, c);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		known |= token_is(&c->token, verbs[i]);
+	if (!known) {
+		refuse_syntax(d, c);
+		return 0;
+	}
+	d->kind = DIALECT_PREPARE;
+	snprintf(d->value, sizeof d->value, "%.*s", (int)bytes, types);
+	d->sql = strndup(c->token.text, (size_t)(end - c->token.text));
+	return d->sql ? 0 : -1;
+}
+
+/* EXECUTE name [(values)] */
+static int translate_execute(struct cursor *c, struct dialect *d)
+{
+	const char *values = "";
+	size_t bytes = 0;
+	if (!take_name(c, d))
+		return 0;
+	if ((token_is_symbol(&c->token, "(") && !read_parenthesised(c, &values, &bytes)) ||
+		!at_end(c)) {
+		refuse_syntax(d, c);
+		return 0;
+	}
+	d->kind = DIALECT_EXECUTE;
+	d->sql = strndup(values, bytes);
+	return d->sql ? 0 : -1;
+}
+
+static void translate_deallocate(struct cursor *c, struct dialect *d)
+{
+	accept(c, "prepare");
+	d->kind = DIALECT_DEALLOCATE;
+	if (!accept(c, "all"))
+		take_name(c, d);
+	if (d->kind == DIALECT_DEALLOCATE && !at_end(c))
+		refuse_syntax(d, c);
 }
 
 static bool refuse_by_word(const struct token *first, struct dialect *d)
@@ -413,25 +488,6 @@ static bool refuse_drop_list(const struct cursor *c, struct dialect *d)
 	return false;
 }
 
-/* psql's \d asks catalogs that would always be empty here, in SQL that SQLite does not read. */
-static bool is_about_nothing(const char *sql, size_t bytes)
-{
-	static const char *const catalogs[] = { "pg_policy", "pg_trigger", "pg_statistic_ext",
-		"pg_publication" };
-	struct lexer lexer = { .at = sql, .end = sql + bytes };
-	struct token t = lexer_next(&lexer), schema = t;
-	for (; t.kind != TOKEN_END && t.kind != TOKEN_BAD; t = lexer_next(&lexer)) {
-		if (token_is_symbol(&t, ".")) {
-			t = lexer_next(&lexer);
-			for (size_t i = 0; i < sizeof catalogs / sizeof *catalogs; i++)
-				if (token_is(&schema, "pg_catalog") && token_is(&t, catalogs[i]))
-					return true;
-		}
-		schema = t;
-	}
-	return false;
-}
-
 /* VACUUM and ANALYZE of a table, with whatever options, are nothing here; bare ones are SQLite's.
  */
 static bool translate_maintenance(struct cursor *c, struct dialect *d, const char *tag)
@@ -469,6 +525,12 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 		*status = translate_savepoint(c, d, "SAVEPOINT", false);
 	else if (token_is(&first, "release"))
 		*status = translate_savepoint(c, d, "RELEASE", false);
+	else if (token_is(&first, "prepare"))
+		*status = translate_prepare(c, d, c->lexer.end);
+	else if (token_is(&first, "execute"))
+		*status = translate_execute(c, d);
+	else if (token_is(&first, "deallocate"))
+		translate_deallocate(c, d);
 	else if (token_is(&first, "truncate"))
 		*status = translate_truncate(c, d);
 	else if (token_is(&first, "vacuum"))
@@ -501,7 +563,7 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 		return translate_explain(&c, result, sql, bytes, context);
 	if (translate_by_word(&c, result, &status))
 		return status;
-	if (memmem(sql, bytes, "pg_catalog.", 11) && is_about_nothing(sql, bytes))
+	if (memmem(sql, bytes, "pg_catalog.", 11) && rewrite_reads_nothing(sql, bytes))
 		return give_sql(result, "SELECT NULL WHERE 0");
 	struct rewrite rewrite = { .context = context };
 	status = rewrite_sql(&rewrite, sql, bytes);

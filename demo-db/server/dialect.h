@@ -31,6 +31,7 @@
  *   SAVEPOINT a, RELEASE a, ROLLBACK TO a                  recognised; the engine's
  *   TRUNCATE [TABLE] t             DELETE FROM t
  *   SET, SHOW, RESET, DISCARD      recognised, for the session to answer
+ *   PREPARE, EXECUTE (with constants), DEALLOCATE          recognised, for the session to answer
  *   VACUUM t, ANALYZE t            recognised: the table form is a no-op here
  *   COPY, LISTEN, NOTIFY, DECLARE, CREATE FUNCTION/ROLE/…  refused with 0A000 and a hint
  *
@@ -44,16 +45,19 @@
 #include <stdint.h>
 
 enum dialect_kind {
-	DIALECT_EMPTY,	 /* white space and comments only */
-	DIALECT_SQL,	 /* `sql` is for the engine */
-	DIALECT_BEGIN,	 /* `sql` is for the engine; isolation and read_only are set */
-	DIALECT_SET,	 /* name, value (NULL: DEFAULT); local: until the transaction's end */
-	DIALECT_SHOW,	 /* name ("all") */
-	DIALECT_RESET,	 /* name ("all") */
-	DIALECT_DISCARD, /* everything the session keeps */
-	DIALECT_NO_WORK, /* nothing to do; answer `tag` */
-	DIALECT_REFUSED, /* sqlstate, message, hint */
-	DIALECT_INTAKE,	 /* PAUSE or RESUME, in `name` */
+	DIALECT_EMPTY,	    /* white space and comments only */
+	DIALECT_SQL,	    /* `sql` is for the engine */
+	DIALECT_BEGIN,	    /* `sql` is for the engine; isolation and read_only are set */
+	DIALECT_SET,	    /* name, value (NULL: DEFAULT); local: until the transaction's end */
+	DIALECT_SHOW,	    /* name ("all") */
+	DIALECT_RESET,	    /* name ("all") */
+	DIALECT_DISCARD,    /* everything the session keeps */
+	DIALECT_NO_WORK,    /* nothing to do; answer `tag` */
+	DIALECT_REFUSED,    /* sqlstate, message, hint */
+	DIALECT_INTAKE,	    /* PAUSE or RESUME, in `name` */
+	DIALECT_PREPARE,    /* name; `sql` is the client's, untranslated; types in `value` */
+	DIALECT_EXECUTE,    /* name; `sql` is what stands in the parentheses, untranslated */
+	DIALECT_DEALLOCATE, /* name; "" all */
 };
 
 #define DIALECT_NAME_MAX 128

@@ -3,6 +3,8 @@
  * Owns what the server answers without the engine. It must not know how statements are run.
  */
 #include "demo-db/server/local.h"
+#include "demo-db/server/named.h"
+#include "demo-db/server/query_errors.h"
 #include "demo-db/server/server.h"
 
 #include <string.h>
@@ -214,6 +216,10 @@ static const char *tag_of(const struct dialect *d)
 		return "RESET";
 	case DIALECT_DISCARD:
 		return discard_tag(d);
+	case DIALECT_PREPARE:
+		return "PREPARE";
+	case DIALECT_DEALLOCATE:
+		return *d->name ? "DEALLOCATE" : "DEALLOCATE ALL";
 	case DIALECT_INTAKE:
 		return strcmp(d->name, "pause") == 0 ? "PAUSE" : "RESUME";
 	default:
@@ -236,6 +242,10 @@ bool local_answer(struct client *client)
 		fine = reset(client, d);
 	else if (d->kind == DIALECT_DISCARD)
 		fine = discard(client, d);
+	else if (d->kind == DIALECT_PREPARE)
+		fine = named_prepare(client, d);
+	else if (d->kind == DIALECT_DEALLOCATE)
+		fine = named_deallocate(client, d);
 	else if (d->kind == DIALECT_INTAKE)
 		fine = set_intake(client, d);
 	if (!fine)

@@ -64,7 +64,8 @@ struct statement *statement_new(
 	s->source = strndup(source, bytes);
 	s->source_bytes = bytes;
 	if (s->source && translate(s, context) == 0) {
-		s->parameter_count = highest_parameter(s->source, bytes);
+		if (s->dialect.kind != DIALECT_PREPARE) /* those are of the statement in it */
+			s->parameter_count = highest_parameter(s->source, bytes);
 		return s;
 	}
 	statement_free(s);

@@ -8,10 +8,11 @@
  */
 #include "demo-db/server/query.h"
 #include "demo-db/server/local.h"
+#include "demo-db/server/named.h"
+#include "demo-db/server/query_errors.h"
 #include "demo-db/server/query_text.h"
 #include "demo-db/server/rows.h"
 #include "demo-db/server/server.h"
-#include "demo-db/server/wording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,74 +48,14 @@ void query_free(struct client *client)
 {
 	statement_free(client->query.statement);
 	free(client->query.columns);
+	free(client->query.executed);
 }
 
-static void take_statement(struct query *q, struct statement *statement)
+void query_take(struct query *q, struct statement *statement)
 {
 	statement_share(statement);
 	statement_free(q->statement);
 	q->statement = statement;
-}
-
-/* ---- Errors ------------------------------------------------------------------------------- */
-
-static bool fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
-{
-	client_error(client, sqlstate, message, NULL, hint, 0);
-	client->query.failed = true;
-	client->query.step = STEP_FAILED;
-	return true;
-}
-
-static const char *cancelled_words(const struct client *client)
-{
-	if (client->query.result.by_library)
-		return NULL;
-	if (atomic_load_explicit(&client->timed_out, memory_order_relaxed))
-		return "canceling statement due to statement timeout";
-	return "canceling statement due to user request";
-}
-
-static int position_of(const struct query *q, const struct wording *wording)
-{
-	int position = wording->position;
-	if (position && q->simple)
-		position += wording_characters(q->text_start, (size_t)(q->written - q->text_start));
-	return position;
-}
-
-/* The engine's error, in PostgreSQL's words. */
-static bool fail_by_engine(struct client *client)
-{
-	struct query *q = &client->query;
-	struct wording wording;
-	const char *words = q->result.cancelled ? cancelled_words(client) : NULL;
-	const struct wording_source source = { .sqlstate = q->result.sqlstate,
-		.message = words ? words : q->result.message,
-		.text = q->written,
-		.text_bytes = q->written_bytes,
-		.sql = q->statement->dialect.sql,
-		.offset = q->result.error_offset };
-	if (q->too_many_rows) {
-		return fail(client, "54000", "the portal keeps too many rows",
-			"Fetch without a row limit, or with LIMIT and OFFSET.");
-	}
-	wording_of(&source, &wording);
-	client_error(client, wording.sqlstate, wording.message, wording.detail, wording.hint,
-		position_of(q, &wording));
-	q->failed = true;
-	q->step = STEP_FAILED;
-	return true;
-}
-
-void query_warn(struct client *client, const char *sqlstate, const char *message)
-{
-	const struct wire_report notice = {
-		.severity = "WARNING", .sqlstate = sqlstate, .message = message
-	};
-	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
-	if (strcmp(least, "error") != 0)
-		wire_notice(&client->output.wire, &notice);
 }
 
 /* ---- Starting a statement -------------------------------------------------------------------
@@ -189,7 +130,7 @@ static bool start_statement(struct client *client)
 	const struct portal *portal = q->portal;
 	q->request = (struct db_request){ .sql = s->dialect.sql,
 		.parameters = portal ? portal->values : q->literals,
-		.parameter_count = portal ? portal->value_count : s->literal_count,
+		.parameter_count = portal ? portal->value_count : q->literal_count,
 		.flags = s->kind.view ? DB_VIEW : 0,
 		.arrival_ns = arrival_of(q),
 		.signature = s->signature,
@@ -218,7 +159,7 @@ static bool sync_follows(const struct client *client)
 
 static bool refuse_in_failed_block(struct client *client)
 {
-	return fail(client, "25P02",
+	return query_fail(client, "25P02",
 		"current transaction is aborted, commands ignored until end of transaction block",
 		NULL);
 }
@@ -228,7 +169,7 @@ static bool refuse_outside_block(struct client *client)
 	char message[96];
 	snprintf(message, sizeof message, "%s can only be used in transaction blocks",
 		client->query.statement->dialect.block_only);
-	return fail(client, "25P01", message, NULL);
+	return query_fail(client, "25P01", message, NULL);
 }
 
 /* BEGIN inside an implicit block makes it the client's. */
@@ -309,15 +250,17 @@ static bool is_asked(const struct client *client, enum control control)
 static bool step_ask(struct client *client)
 {
 	struct query *q = &client->query;
-	enum control control = control_of(q->statement);
 	char state = transaction(client);
+	if (q->statement->dialect.kind == DIALECT_EXECUTE && state != 'E' && !named_execute(client))
+		return true;
+	enum control control = control_of(q->statement);
 	bool ends = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
 	if (state == 'E' && !ends && !q->statement->dialect.revives)
 		return refuse_in_failed_block(client);
 	if (q->implicit && q->statement->dialect.block_only)
 		return refuse_outside_block(client);
-	if (q->simple && q->statement->parameter_count != q->statement->literal_count)
-		return fail(client, "42P02", "there is no parameter $1",
+	if (q->simple && q->statement->parameter_count != q->literal_count)
+		return query_fail(client, "42P02", "there is no parameter $1",
 			"Parameters belong to the extended protocol.");
 	if (local_is(q->statement)) {
 		rows_begin(client, q->simple || (q->portal && q->portal->describe_next));
@@ -331,7 +274,7 @@ static bool step_ask(struct client *client)
 		return true;
 	}
 	if (q->statement->kind.controls && !client_may_control(client))
-		return fail(client, "42501", "permission denied",
+		return query_fail(client, "42501", "permission denied",
 			"The role needs \"raise\" in the server's configuration.");
 	q->business = intake_business(client, q->statement->kind.business);
 	enum intake_answer answer = is_asked(client, control) ? intake_ask(client) : INTAKE_GO;
@@ -355,21 +298,6 @@ static bool step_ask(struct client *client)
 	return start_statement(client);
 }
 
-static bool fail_by_dialect(struct client *client, const struct dialect *d)
-{
-	struct query *q = &client->query;
-	size_t before = q->simple ? (size_t)(q->written - q->text_start) : 0;
-	int position = 0;
-	if (d->place && q->written && d->place <= q->written_bytes + 1) {
-		const char *from = q->written - before;
-		position = wording_characters(from, before + d->place - 1) + 1;
-	}
-	client_error(client, d->sqlstate, d->message, NULL, d->hint, position);
-	q->failed = true;
-	q->step = STEP_FAILED;
-	return true;
-}
-
 static bool step_next(struct client *client)
 {
 	struct query *q = &client->query;
@@ -378,7 +306,7 @@ static bool step_next(struct client *client)
 		while (q->text_bytes) {
 			s = query_text_next(client);
 			if (!s)
-				return fail(client, "53200", "out of memory", NULL);
+				return query_fail(client, "53200", "out of memory", NULL);
 			if (s->dialect.kind != DIALECT_EMPTY)
 				break;
 			s = NULL;
@@ -389,11 +317,12 @@ static bool step_next(struct client *client)
 			q->step = STEP_END;
 			return true;
 		}
-		take_statement(q, s);
+		query_take(q, s);
+		q->literal_count = s->literal_count;
 	}
 	const struct dialect *d = &q->statement->dialect;
 	if (d->kind == DIALECT_REFUSED)
-		return fail_by_dialect(client, d);
+		return query_fail_by_dialect(client, d);
 	q->step = STEP_ASK;
 	return true;
 }
@@ -403,7 +332,7 @@ static bool step_begun(struct client *client)
 	if (client->query.result.status == 0)
 		return start_statement(client);
 	client->query.implicit = false;
-	return fail_by_engine(client);
+	return query_fail_by_engine(client);
 }
 
 /* ---- After a statement ----------------------------------------------------------------------
@@ -442,7 +371,7 @@ static bool step_ran(struct client *client)
 	if (q->result.status) {
 		if (control != CONTROL_NONE && transaction(client) == 'I')
 			end_block(client, false);
-		return fail_by_engine(client);
+		return query_fail_by_engine(client);
 	}
 	if (q->result.message && *q->result.message)
 		query_warn(client, q->result.sqlstate, q->result.message);
@@ -470,7 +399,7 @@ static bool step_committed(struct client *client)
 	q->last_end_ns = q->result.done_ns;
 	end_block(client, q->result.status == 0);
 	if (q->result.status)
-		return fail_by_engine(client);
+		return query_fail_by_engine(client);
 	q->step = STEP_DONE;
 	return true;
 }
@@ -544,14 +473,14 @@ void query_begin_simple(struct client *client, const char *sql)
 	q->text_bytes = strlen(sql);
 	portal_close(&client->prepared, "");
 	if (!wire_utf8_valid(sql, q->text_bytes))
-		fail(client, "22021", "invalid byte sequence for encoding \"UTF8\"", NULL);
+		query_fail(client, "22021", "invalid byte sequence for encoding \"UTF8\"", NULL);
 }
 
 void query_begin_execute(struct client *client, struct portal *portal, uint32_t max_rows)
 {
 	struct query *q = &client->query;
 	begin(client, STEP_NEXT, false, false);
-	take_statement(q, portal->statement);
+	query_take(q, portal->statement);
 	q->portal = portal;
 	q->row_limit = max_rows;
 	q->formats = portal->formats;

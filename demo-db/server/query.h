@@ -63,6 +63,8 @@ struct query {
 	struct db_result result;
 	char message[DB_MESSAGE_MAX];
 	struct db_value literals[LITERALS_MAX];
+	uint16_t literal_count;	  /* taken out of the text, or given to EXECUTE … */
+	char *executed;		  /* … whose texts lie here; owned */
 	_Atomic uint32_t running; /* enum query_running; the worker's last word is ENDED */
 
 	/* its rows */
@@ -88,8 +90,8 @@ void query_begin_sync(struct client *client);
 void query_begin_failure(struct client *client);
 enum query_answer query_run(struct client *client);
 
-/* A WARNING, unless the session wants none. */
-void query_warn(struct client *client, const char *sqlstate, const char *message);
+/* Makes it the statement in hand; shared. */
+void query_take(struct query *query, struct statement *statement);
 
 /* The dialect's literals for this session. */
 struct dialect_context;

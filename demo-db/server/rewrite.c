@@ -302,3 +302,21 @@ int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 	rewrite->sql = r.out.data;
 	return r.out.failed ? -1 : 0;
 }
+
+bool rewrite_reads_nothing(const char *sql, size_t bytes)
+{
+	static const char *const catalogs[] = { "pg_policy", "pg_trigger", "pg_statistic_ext",
+		"pg_publication" };
+	struct lexer lexer = { .at = sql, .end = sql + bytes };
+	struct token t = lexer_next(&lexer), schema = t;
+	for (; t.kind != TOKEN_END && t.kind != TOKEN_BAD; t = lexer_next(&lexer)) {
+		if (token_is_symbol(&t, ".")) {
+			t = lexer_next(&lexer);
+			for (size_t i = 0; i < sizeof catalogs / sizeof *catalogs; i++)
+				if (token_is(&schema, "pg_catalog") && token_is(&t, catalogs[i]))
+					return true;
+		}
+		schema = t;
+	}
+	return false;
+}

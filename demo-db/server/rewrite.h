@@ -18,5 +18,8 @@ struct rewrite {
 
 /* Returns 0 (look at `error`), or -1 when memory is out. O(bytes). */
 int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes);
+/* Does it ask one of the catalogs that would always be empty here? psql's \d does, in SQL that
+ * SQLite does not read. */
+bool rewrite_reads_nothing(const char *sql, size_t bytes);
 
 #endif

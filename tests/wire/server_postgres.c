@@ -65,6 +65,7 @@ int main(void)
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),
+		script_test("prepared"),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns how a statement's failure is told: the engine's in PostgreSQL's words, with its place in the
+ * client's text. It must not know what is done about it.
+ */
+#include "demo-db/server/query_errors.h"
+#include "demo-db/server/server.h"
+#include "demo-db/server/wording.h"
+
+#include <string.h>
+
+bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
+{
+	client_error(client, sqlstate, message, NULL, hint, 0);
+	client->query.failed = true;
+	client->query.step = STEP_FAILED;
+	return true;
+}
+
+static const char *cancelled_words(const struct client *client)
+{
+	if (client->query.result.by_library)
+		return NULL;
+	if (atomic_load_explicit(&client->timed_out, memory_order_relaxed))
+		return "canceling statement due to statement timeout";
+	return "canceling statement due to user request";
+}
+
+static int position_of(const struct query *q, const struct wording *wording)
+{
+	int position = wording->position;
+	if (position && q->simple)
+		position += wording_characters(q->text_start, (size_t)(q->written - q->text_start));
+	return position;
+}
+
+/* The engine's error, in PostgreSQL's words. */
+bool query_fail_by_engine(struct client *client)
+{
+	struct query *q = &client->query;
+	struct wording wording;
+	const char *words = q->result.cancelled ? cancelled_words(client) : NULL;
+	const struct wording_source source = { .sqlstate = q->result.sqlstate,
+		.message = words ? words : q->result.message,
+		.text = q->written,
+		.text_bytes = q->written_bytes,
+		.sql = q->statement->dialect.sql,
+		.offset = q->result.error_offset };
+	if (q->too_many_rows) {
+		return query_fail(client, "54000", "the portal keeps too many rows",
+			"Fetch without a row limit, or with LIMIT and OFFSET.");
+	}
+	wording_of(&source, &wording);
+	client_error(client, wording.sqlstate, wording.message, wording.detail, wording.hint,
+		position_of(q, &wording));
+	q->failed = true;
+	q->step = STEP_FAILED;
+	return true;
+}
+
+void query_warn(struct client *client, const char *sqlstate, const char *message)
+{
+	const struct wire_report notice = {
+		.severity = "WARNING", .sqlstate = sqlstate, .message = message
+	};
+	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
+	if (strcmp(least, "error") != 0)
+		wire_notice(&client->output.wire, &notice);
+}
+
+bool query_fail_by_dialect(struct client *client, const struct dialect *d)
+{
+	struct query *q = &client->query;
+	size_t before = q->simple ? (size_t)(q->written - q->text_start) : 0;
+	int position = 0;
+	if (d->place && q->written && d->place <= q->written_bytes + 1) {
+		const char *from = q->written - before;
+		position = wording_characters(from, before + d->place - 1) + 1;
+	}
+	client_error(client, d->sqlstate, d->message, NULL, d->hint, position);
+	q->failed = true;
+	q->step = STEP_FAILED;
+	return true;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* query_errors.h - telling a client that its statement failed, or is odd. */
+#ifndef DEMO_DB_QUERY_ERRORS_H
+#define DEMO_DB_QUERY_ERRORS_H
+
+#include <stdbool.h>
+
+struct client;
+struct dialect;
+
+/* These tell the error and put the query's next step to STEP_FAILED; always true. */
+bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint);
+bool query_fail_by_engine(struct client *client);
+bool query_fail_by_dialect(struct client *client, const struct dialect *dialect);
+
+/* A WARNING, unless the session wants none. */
+void query_warn(struct client *client, const char *sqlstate, const char *message);
+
+#endif
