@@ -20,6 +20,7 @@
  *   (VALUES …) v (a, b)            (SELECT column1 AS a, column2 AS b FROM (VALUES …)) v
  *   FROM generate_series(a, b, c) t                        a recursive query
  *   TABLE t, FETCH FIRST n ROWS ONLY, LIMIT ALL            SELECT * FROM t, LIMIT n, LIMIT -1
+ *   ORDER BY a, b DESC             ORDER BY a NULLS LAST, b DESC NULLS FIRST
  *   COLLATE "C", "default"         dropped: bytes are compared anyway
  *   pg_catalog. and public.        dropped; pg_catalog tables are the server's views
  *   … FROM pg_catalog.pg_policy, pg_trigger, pg_statistic_ext, pg_publication …   no rows

@@ -163,6 +163,36 @@ static void close_divisor(struct rewriter *r)
 	rewrite_append_text(&r->out, ")");
 }
 
+/* ---- Order --------------------------------------------------------------------------------- */
+
+/* NULL is greater than everything there, smaller here. */
+static void end_term(struct rewriter *r)
+{
+	bool placed = r->order[r->depth].placed, down = r->order[r->depth].down;
+	if (!placed)
+		rewrite_append_text(&r->out, down ? " NULLS FIRST" : " NULLS LAST");
+	r->order[r->depth].placed = r->order[r->depth].down = false;
+}
+
+static void watch_order(struct rewriter *r)
+{
+	static const char *const ends[] = { "limit", "offset", "fetch", "for", "rows", "range",
+		"groups", "union", "except", "intersect", "returning", NULL };
+	const struct token *t = &r->token;
+	bool *inside = &r->order[r->depth].inside;
+	if (!*inside) {
+		*inside = !r->schema && token_is(&r->previous, "by") && r->order_word;
+		r->order_word = token_is(t, "order") || (r->order_word && token_is(t, "by"));
+		return;
+	}
+	r->order[r->depth].down |= token_is(t, "desc");
+	r->order[r->depth].placed |= token_is(t, "nulls");
+	bool ended = token_is_symbol(t, ")") || rewrite_in_list(t, ends);
+	if (ended || token_is_symbol(t, ","))
+		end_term(r);
+	*inside = !ended;
+}
+
 /* ---- The statement ------------------------------------------------------------------------ */
 
 static void open_parenthesis(struct rewriter *r)
@@ -180,6 +210,7 @@ static void open_parenthesis(struct rewriter *r)
 	rewrite_append(&r->out, "(", 1);
 	r->open[r->depth].inside_at = r->out.bytes;
 	r->divides[++r->depth] = false;
+	r->order[r->depth].inside = false;
 	r->operand_at = REWRITE_NO_OPERAND;
 	rewrite_step(r);
 }
@@ -244,6 +275,7 @@ static void write_word(struct rewriter *r)
 static void write_one(struct rewriter *r)
 {
 	close_divisor(r);
+	watch_order(r);
 	if (r->token.kind == TOKEN_CAST) {
 		rewrite_step(r);
 		rewrite_cast(r);
@@ -279,6 +311,13 @@ static void look_at_definition(struct rewriter *r)
 	r->create_index = token_is(&t, "index");
 }
 
+static void finish(struct rewriter *r)
+{
+	close_divisor(r);
+	if (r->order[r->depth].inside)
+		end_term(r);
+}
+
 int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 {
 	struct rewriter r = { .rewrite = rewrite,
@@ -297,7 +336,7 @@ int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 			rewrite_look(&r).kind == TOKEN_END))
 		write_one(&r);
 	if (!rewrite->error[0] && !r.out.failed)
-		close_divisor(&r);
+		finish(&r);
 	rewrite_append(&r.out, "", 0); /* a text even if everything was dropped */
 	rewrite->sql = r.out.data;
 	return r.out.failed ? -1 : 0;

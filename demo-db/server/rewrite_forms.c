@@ -367,6 +367,7 @@ static void open_as(struct rewriter *r, const char *text, enum rewrite_paren wha
 	r->open[r->depth].commas = 0;
 	r->open[r->depth].what = what;
 	r->divides[++r->depth] = false;
+	r->order[r->depth].inside = false;
 	r->operand_at = REWRITE_NO_OPERAND;
 }
 

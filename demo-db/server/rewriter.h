@@ -44,7 +44,12 @@ struct rewriter {
 		enum rewrite_paren what;
 	} open[REWRITE_DEPTH_MAX];
 	bool divides[REWRITE_DEPTH_MAX + 1]; /* the operand to come at this depth is a divisor */
-	bool schema;			     /* CREATE or ALTER: it is kept as SQLite's text */
+	struct {
+		bool inside;		/* of an ORDER BY */
+		bool down, placed;	/* this term says DESC, NULLS */
+	} order[REWRITE_DEPTH_MAX + 1]; /* by depth */
+	bool order_word;		/* ORDER, or ORDER BY, was just written */
+	bool schema;			/* CREATE or ALTER: it is kept as SQLite's text */
 	bool create_table, create_index, drop;
 };
 

@@ -111,6 +111,26 @@ static void the_catalog_s_own_spellings(void **state)
 		"select '{}' as m, 1");
 }
 
+static void nulls_are_the_greatest(void **state)
+{
+	(void)state;
+	assert_sql("select a from t order by a", "select a from t order by a NULLS LAST");
+	assert_sql("select a from t order by a desc, b nulls first, f(c, d) limit 3",
+		"select a from t order by a desc NULLS FIRST, b nulls first, f(c, d) NULLS LAST "
+		"limit 3");
+	assert_sql(
+		"select (select a from u order by 1), row_number() over (partition by x order by "
+		"b rows 1 preceding) from t order by (a + 1)::int;",
+		"select (select a from u order by 1 NULLS LAST), row_number() over (partition by x "
+		"order by b NULLS LAST rows 1 preceding) from t order by pg_int4((a + 1)) NULLS "
+		"LAST");
+	assert_sql(
+		"select a from t order by a for update", "select a from t order by a NULLS LAST");
+	assert_sql("create view v as select a from t order by a",
+		"create view v as select a from t order by a");
+	assert_sql("select a from t group by a", "select a from t group by a");
+}
+
 static void words_that_stand_elsewhere_here(void **state)
 {
 	(void)state;
@@ -300,6 +320,7 @@ int main(void)
 		cmocka_unit_test(patterns_and_their_negations),
 		cmocka_unit_test(tables_take_names_for_their_columns),
 		cmocka_unit_test(the_catalog_s_own_spellings),
+		cmocka_unit_test(nulls_are_the_greatest),
 		cmocka_unit_test(words_that_stand_elsewhere_here),
 		cmocka_unit_test(explain_shows_the_plan),
 		cmocka_unit_test(values_that_mean_something_else_here_are_rewritten),

@@ -139,6 +139,26 @@ static void a_savepoint_brings_a_failed_block_back(void **state)
 	assert_answer("select 1; savepoint s", "T(?column?:23) D(1) C(SELECT 1) E(25P01) Z(I)");
 }
 
+static void the_catalog_answers_while_a_table_is_locked(void **state)
+{
+	(void)state;
+	assert_answer("begin; lock table t", "C(BEGIN) C(LOCK TABLE) Z(T)");
+	assert_string_equal(
+		wire_query(&other, "select c.relname, a.attname from pg_catalog.pg_class c join "
+				   "pg_catalog.pg_attribute a on a.attrelid = c.oid where "
+				   "c.relname = 't' and a.attnum = 2"),
+		"T(relname:25,attname:25) D(t,a) C(SELECT 1) Z(I)");
+	/* what it reads of the schema is the transaction's own */
+	assert_answer("create table made(x int); select count(*) from pg_class where relname = "
+		      "'made'",
+		"C(CREATE TABLE) T(count:20) D(1) C(SELECT 1) Z(T)");
+	assert_string_equal(
+		wire_query(&other, "select count(*) from pg_class where relname = 'made'"),
+		"T(count:20) D(0) C(SELECT 1) Z(I)");
+	assert_answer("rollback", "C(ROLLBACK) Z(I)");
+	assert_answer("insert into pg_class(oid) values (1)", "E(42000) Z(I)");
+}
+
 static void errors_say_what_and_where(void **state)
 {
 	(void)state;
@@ -224,6 +244,8 @@ int main(void)
 			an_error_the_engine_never_saw_ends_it_too, login, logout),
 		cmocka_unit_test_setup_teardown(
 			a_savepoint_brings_a_failed_block_back, login, logout),
+		cmocka_unit_test_setup_teardown(
+			the_catalog_answers_while_a_table_is_locked, login, logout),
 		cmocka_unit_test_setup_teardown(errors_say_what_and_where, login, logout),
 		cmocka_unit_test_setup_teardown(settings_follow_the_transaction, login, logout),
 		cmocka_unit_test_setup_teardown(a_read_only_session_writes_nothing, login, logout),

@@ -55,7 +55,7 @@ static void views_answer_while_every_worker_is_stuck(void **state)
 	assert_non_null(strstr(
 		wire_query(&operator, "select resource, mode, wanted_mode from cancel_holds where "
 				      "resource = 'write_gate' order by mode"),
-		"D(write_gate,~,exclusive) D(write_gate,exclusive,~) C(SELECT 2)"));
+		"D(write_gate,exclusive,~) D(write_gate,~,exclusive) C(SELECT 2)"));
 	assert_non_null(
 		strstr(wire_query(&operator, "select statement from cancel_tasks where waits_for = "
 					     "'write_gate'"),
