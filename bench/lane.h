@@ -13,6 +13,7 @@
 
 #define LANE_NS_PER_S  1000000000u
 #define LANE_NS_PER_MS 1000000u
+#define LANE_ARCHIVES  4 /* cold tables */
 
 /* ---- Policies ------------------------------------------------------------------------------- */
 
@@ -44,9 +45,10 @@ double lane_cure_s(double rho, double stall_s, double timeout_s);
 
 enum lane_trigger {
 	LANE_NO_TRIGGER,
-	LANE_PAUSE, /* PAUSE and RESUME: an outage that is nobody's fault */
-	LANE_LOCK,  /* a transaction that locks the table and takes its time */
-	LANE_DUMP,  /* one that reads all cold tables */
+	LANE_PAUSE,	 /* PAUSE and RESUME: an outage that is nobody's fault */
+	LANE_LOCK,	 /* a transaction that locks the table and takes its time */
+	LANE_DUMP,	 /* one that reads all cold tables */
+	LANE_CHECKPOINT, /* a long log is copied into the database, and writers wait */
 };
 
 /* What the command line says about lanes only. */
@@ -74,6 +76,8 @@ struct lane_plan {
 	uint32_t pool_mb;
 	uint32_t archive_pools;		  /* cold tables, in pools; 0: none are needed */
 	uint32_t rows;			  /* each request reads so many random items */
+	bool writes;			  /* … or writes one */
+	uint32_t log_mb;		  /* how long the log may grow; 0: the server's */
 	uint32_t window_ms, threshold_ms; /* of the gate */
 	uint32_t slo_ms;		  /* of libcancel */
 	bool reject_cost; /* measure what a refusal costs, after a run with the gate */

@@ -34,7 +34,8 @@ static const struct argp_option lane_option_list[] = {
 	{ "retries", OPT_RETRIES, "N", 0, "attempts after the first [1]", 20 },
 	{ "service-ms", OPT_SERVICE, "N", 0, "what a statement keeps its worker [40]", 20 },
 	{ "connections", OPT_CONNECTIONS, "N", 0, "most connections of clients [6000]", 20 },
-	{ "trigger", OPT_TRIGGER, "pause|lock", 0, "stall: what makes it stand still [pause]", 20 },
+	{ "trigger", OPT_TRIGGER, "pause|lock|checkpoint", 0,
+		"stall: what makes it stand still [pause]", 20 },
 	{ "cpu", OPT_CPU, NULL, 0,
 		"stall, dump-storm: reads that cost CPU in place of a pinned service time", 20 },
 	{ 0 },
@@ -160,8 +161,9 @@ void lane_check(const struct lane_arguments *arguments)
 	if (options->cpu && arguments->lane != &lane_stall && arguments->lane != &lane_dump_storm)
 		bench_refuse("--cpu belongs to the lanes stall and dump-storm");
 	if (options->trigger && strcmp(options->trigger, "pause") != 0 &&
-		strcmp(options->trigger, "lock") != 0)
-		bench_refuse("--trigger: '%s' is not pause or lock", options->trigger);
+		strcmp(options->trigger, "lock") != 0 &&
+		strcmp(options->trigger, "checkpoint") != 0)
+		bench_refuse("--trigger: '%s' is not pause, lock or checkpoint", options->trigger);
 	make_plan(arguments, &plan);
 	if (plan.onset_ns + plan.timeout_ns * (plan.retries + 1) >= plan.length_ns)
 		bench_refuse("--seconds: the trigger comes at %.1f s, requests need %.1f s, and "

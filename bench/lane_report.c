@@ -9,7 +9,7 @@
 
 #define JSON_DIGITS 6
 
-static const char *const triggers[] = { "none", "pause", "lock", "dump" };
+static const char *const triggers[] = { "none", "pause", "lock", "dump", "checkpoint" };
 
 static void fill_range(
 	struct range *range, const struct lane_measures *measures, uint32_t reps, size_t offset)

@@ -56,6 +56,8 @@ static void configure(const struct lane_setup *setup, struct server_settings *se
 	server_set(settings, "cancel.mode=%s", act ? "act" : "monitor");
 	server_set(settings, "cancel.slo_ms=%u", plan->slo_ms);
 	server_set(settings, "roles.operator=system raise");
+	if (plan->log_mb)
+		server_set(settings, "server.wal_limit_mb=%u", plan->log_mb);
 	if (plan->priorities > 1)
 		server_set(settings, "roles.load=system raise");
 }
@@ -91,6 +93,18 @@ static int open_loop(struct lane_session *session)
 	return session->timer ? 0 : -1;
 }
 
+/* Every page of the cold tables anew, for the checkpoint to copy. */
+static int fill_log(struct lane_session *session, char error[SERVER_ERROR_MAX])
+{
+	for (int table = 1; table <= LANE_ARCHIVES; table++) {
+		char sql[64];
+		snprintf(sql, sizeof sql, "UPDATE archive_%d SET amount = amount + 1", table);
+		if (lane_session_numbers(session, sql, NULL, 0, error) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 int lane_session_begin(
 	struct lane_session *session, const struct lane_setup *setup, char error[SERVER_ERROR_MAX])
 {
@@ -108,6 +122,8 @@ int lane_session_begin(
 	if (!session->pool || !session->operators)
 		return -1;
 	wire_pool_open(session->pool, OPEN_FIRST);
+	if (setup->plan->trigger == LANE_CHECKPOINT && fill_log(session, error) != 0)
+		return -1;
 	return lane_session_numbers(
 		session, "SELECT sum(length(payload)) FROM items", &ignored, 1, error);
 }
@@ -196,7 +212,10 @@ void lane_session_question(const struct lane_session *session, const struct crow
 	if (setup->plan->priorities > 1 && setup->policy->defences & (LANE_GATE | LANE_QUEUE))
 		used += snprintf(sql + used, LANE_SQL_BYTES - (size_t)used,
 			"SET cancel.priority='%s';", levels[request->priority]);
-	if (setup->plan->rows <= 1)
+	if (setup->plan->writes)
+		snprintf(sql + used, LANE_SQL_BYTES - (size_t)used,
+			"UPDATE items SET stock=stock+1 WHERE id=%llu RETURNING stock", id);
+	else if (setup->plan->rows <= 1)
 		snprintf(sql + used, LANE_SQL_BYTES - (size_t)used,
 			"SELECT stock FROM items WHERE id=%llu", id);
 	else /* so many items by their keys, which a linear congruential generator makes */

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ARCHIVES 4 /* cold tables: what a dump reads */
-
 static const struct script {
 	const char *begin, *work, *end;
 } scripts[] = {
@@ -16,6 +14,7 @@ static const struct script {
 	[LANE_PAUSE] = { "PAUSE", NULL, "RESUME" },
 	[LANE_LOCK] = { "BEGIN; LOCK TABLE items", "SELECT 1", "COMMIT" },
 	[LANE_DUMP] = { "BEGIN", "dump", "COMMIT" },
+	[LANE_CHECKPOINT] = { NULL, NULL, "CHECKPOINT" }, /* all of it is one statement */
 };
 
 static void on_answer(void *arg, const struct wire_answer *answer);
@@ -33,7 +32,7 @@ static void ask_work(struct trigger *trigger)
 		return;
 	}
 	snprintf(sql, sizeof sql, "SELECT sum(length(payload)) FROM archive_%u",
-		trigger->dumps++ % ARCHIVES + 1);
+		trigger->dumps++ % LANE_ARCHIVES + 1);
 	ask(trigger, sql);
 }
 
@@ -59,13 +58,18 @@ static void hold(struct trigger *trigger, uint64_t now_ns)
 		ask_work(trigger);
 }
 
+static void tell_failure(struct trigger *trigger, const struct wire_answer *answer)
+{
+	snprintf(trigger->error, sizeof trigger->error, "the trigger failed: %.200s",
+		answer->message);
+}
+
 /* Its transaction is gone as soon as it is cancelled; ROLLBACK only tidies up. */
 static void stop(struct trigger *trigger, const struct wire_answer *answer, uint64_t now_ns)
 {
 	trigger->stopped = answer->status == WIRE_CANCELLED;
 	if (!trigger->stopped)
-		snprintf(trigger->error, sizeof trigger->error, "the trigger failed: %.200s",
-			answer->message);
+		tell_failure(trigger, answer);
 	trigger->released_ns = now_ns;
 	trigger->state = TRIGGER_ENDS;
 	ask(trigger, "ROLLBACK");
@@ -77,6 +81,8 @@ static void on_answer(void *arg, const struct wire_answer *answer)
 	uint64_t now_ns = trigger->now_ns(trigger->arg);
 	if (trigger->state == TRIGGER_ENDS) {
 		trigger->state = TRIGGER_OVER;
+		if (!scripts[trigger->kind].begin && answer->status != WIRE_OK)
+			tell_failure(trigger, answer);
 		if (!trigger->released_ns)
 			trigger->released_ns = now_ns;
 		return;
@@ -95,13 +101,18 @@ int trigger_begin(struct trigger *trigger, struct wire_pool *operators, struct w
 	trigger->state = trigger->kind == LANE_NO_TRIGGER ? TRIGGER_OVER : TRIGGER_WAITS;
 	if (trigger->kind == LANE_NO_TRIGGER)
 		return 0;
-	trigger->session = wire_session_take(trigger->kind == LANE_PAUSE ? operators : pool);
+	bool operator= trigger->kind == LANE_PAUSE || trigger->kind == LANE_CHECKPOINT;
+	trigger->session = wire_session_take(operator? operators : pool);
 	return trigger->session ? 0 : -1;
 }
 
 void trigger_step(struct trigger *trigger, uint64_t now_ns)
 {
-	if (trigger->state == TRIGGER_WAITS && now_ns >= trigger->onset_ns) {
+	if (trigger->state == TRIGGER_WAITS && now_ns >= trigger->onset_ns &&
+		!scripts[trigger->kind].begin) {
+		trigger->taken_ns = now_ns;
+		finish(trigger);
+	} else if (trigger->state == TRIGGER_WAITS && now_ns >= trigger->onset_ns) {
 		trigger->state = TRIGGER_BEGINS;
 		ask(trigger, scripts[trigger->kind].begin);
 	} else if (trigger->state == TRIGGER_HOLDS && !scripts[trigger->kind].work &&

@@ -18,6 +18,20 @@
 #define SERVICE_MS	 40
 #define WORKERS		 4
 #define CPU_ROWS	 400
+#define POOL_MB		 4
+#define WRITE_SERVICE_MS 10
+#define COPIED_MB_S	 65 /* by a checkpoint; a guess: the run says how long it took */
+#define LOG_OF_COPIED	 8  /* so that none comes before */
+
+/* Writers, one at a time, and a log that takes about the stall to copy. */
+static void use_checkpoint(struct lane_plan *plan, double stall_s)
+{
+	plan->trigger = LANE_CHECKPOINT;
+	plan->writes = true;
+	plan->service_ms = plan->service_ms ? WRITE_SERVICE_MS : 0;
+	plan->archive_pools = (uint32_t)ceil(stall_s * COPIED_MB_S / POOL_MB);
+	plan->log_mb = LOG_OF_COPIED * plan->archive_pools * POOL_MB;
+}
 
 static void plan(const struct bench_options *options, const struct lane_options *lane_options,
 	struct lane_plan *plan)
@@ -40,10 +54,12 @@ static void plan(const struct bench_options *options, const struct lane_options 
 		.workers = WORKERS,
 		.service_ms = lane_options->cpu ? 0 : SERVICE_MS,
 		.rows = lane_options->cpu ? CPU_ROWS : 1,
-		.pool_mb = 4,
+		.pool_mb = POOL_MB,
 		.window_ms = (uint32_t)(timeout_s * 1e3 / 8),
 		.threshold_ms = (uint32_t)(timeout_s * 1e3 / 10),
 		.slo_ms = (uint32_t)(timeout_s * 1e3 / 4) };
+	if (lane_options->trigger && strcmp(lane_options->trigger, "checkpoint") == 0)
+		use_checkpoint(plan, stall_s);
 }
 
 const struct lane lane_stall = {

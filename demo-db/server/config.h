@@ -63,6 +63,7 @@ struct config_option {
 	X(server, lock_timeout_ms, COUNT, 60000, 1, 86400000, "longest wait for one lock")         \
 	X(server, drain_s, COUNT, 10, 0, 3600, "at SIGTERM, for transactions to end")              \
 	X(server, sync_commits, SWITCH, 0, 0, 1, "fsync at each commit: survive a power cut")      \
+	X(server, wal_limit_mb, COUNT, 8, 1, 65536, "the log is kept below this")                  \
 	X(server, service_ms, COUNT, 0, 0, 10000,                                                  \
 		"a fixed service time: each client statement keeps its worker so long")            \
 	X(output, soft_kb, COUNT, 1024, 64, 1048576, "unread results before the statement waits")  \

@@ -298,7 +298,6 @@ static const struct {
 	{ "do", "DO is not supported", "There is no procedural language." },
 	{ "call", "CALL is not supported", "There is no procedural language." },
 	{ "cluster", "CLUSTER is not supported", "" },
-	{ "checkpoint", "CHECKPOINT is not supported", "The log is kept short in the background." },
 	{ "move", "cursors are not supported", "" },
 	{ "merge", "MERGE is not supported", "Use INSERT … ON CONFLICT DO UPDATE." },
 };
@@ -545,6 +544,8 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 	else if ((token_is(&first, "pause") || token_is(&first, "resume")) && at_end(c)) {
 		d->kind = DIALECT_INTAKE;
 		append_plain(d->name, sizeof d->name, &first, true);
+	} else if (token_is(&first, "checkpoint") && at_end(c)) {
+		d->kind = DIALECT_CHECKPOINT;
 	} else
 		taken = refuse_by_word(&first, d);
 	return taken || d->kind == DIALECT_REFUSED || *status != 0;

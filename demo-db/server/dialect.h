@@ -46,16 +46,17 @@
 #include <stdint.h>
 
 enum dialect_kind {
-	DIALECT_EMPTY,	    /* white space and comments only */
-	DIALECT_SQL,	    /* `sql` is for the engine */
-	DIALECT_BEGIN,	    /* `sql` is for the engine; isolation and read_only are set */
-	DIALECT_SET,	    /* name, value (NULL: DEFAULT); local: until the transaction's end */
-	DIALECT_SHOW,	    /* name ("all") */
-	DIALECT_RESET,	    /* name ("all") */
-	DIALECT_DISCARD,    /* everything the session keeps */
-	DIALECT_NO_WORK,    /* nothing to do; answer `tag` */
-	DIALECT_REFUSED,    /* sqlstate, message, hint */
-	DIALECT_INTAKE,	    /* PAUSE or RESUME, in `name` */
+	DIALECT_EMPTY,	 /* white space and comments only */
+	DIALECT_SQL,	 /* `sql` is for the engine */
+	DIALECT_BEGIN,	 /* `sql` is for the engine; isolation and read_only are set */
+	DIALECT_SET,	 /* name, value (NULL: DEFAULT); local: until the transaction's end */
+	DIALECT_SHOW,	 /* name ("all") */
+	DIALECT_RESET,	 /* name ("all") */
+	DIALECT_DISCARD, /* everything the session keeps */
+	DIALECT_NO_WORK, /* nothing to do; answer `tag` */
+	DIALECT_REFUSED, /* sqlstate, message, hint */
+	DIALECT_INTAKE,	 /* PAUSE or RESUME, in `name` */
+	DIALECT_CHECKPOINT,
 	DIALECT_PREPARE,    /* name; `sql` is the client's, untranslated; types in `value` */
 	DIALECT_EXECUTE,    /* name; `sql` is what stands in the parentheses, untranslated */
 	DIALECT_DEALLOCATE, /* name; "" all */

@@ -195,6 +195,27 @@ static bool set_intake(struct client *client, const struct dialect *d)
 	return true;
 }
 
+/* All of the log into the database, at once: nobody writes meanwhile. The caller's thread does it,
+ * so the others are told to poll in its place. */
+static bool checkpoint(struct client *client)
+{
+	if (!client_may_control(client)) {
+		client_error(client, "42501", "permission denied to execute CHECKPOINT", NULL,
+			"The role needs \"raise\" in the server's configuration.", 0);
+		return false;
+	}
+	if (in_block(client)) {
+		client_error(client, "25001", "CHECKPOINT cannot run inside a transaction block",
+			NULL, "It would wait for what the block has written.", 0);
+		return false;
+	}
+	reactor_blocking(client->server->reactor);
+	int rc = db_checkpoint(client->server->engine, DB_CHECKPOINT_RESTART);
+	if (rc)
+		client_error(client, db_error_sqlstate(rc), db_error_text(rc), NULL, NULL, 0);
+	return rc == 0;
+}
+
 static const char *discard_tag(const struct dialect *d)
 {
 	static const char *const tags[] = { "DISCARD ALL", "DISCARD PLANS", "DISCARD TEMP",
@@ -222,6 +243,8 @@ static const char *tag_of(const struct dialect *d)
 		return *d->name ? "DEALLOCATE" : "DEALLOCATE ALL";
 	case DIALECT_INTAKE:
 		return strcmp(d->name, "pause") == 0 ? "PAUSE" : "RESUME";
+	case DIALECT_CHECKPOINT:
+		return "CHECKPOINT";
 	default:
 		return d->tag;
 	}
@@ -248,6 +271,8 @@ bool local_answer(struct client *client)
 		fine = named_deallocate(client, d);
 	else if (d->kind == DIALECT_INTAKE)
 		fine = set_intake(client, d);
+	else if (d->kind == DIALECT_CHECKPOINT)
+		fine = checkpoint(client);
 	if (!fine)
 		return false;
 	wire_complete(&client->output.wire, tag_of(d));

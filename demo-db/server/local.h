@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* local.h - statements the server answers itself: SET, SHOW, RESET, DISCARD, PAUSE, RESUME. */
+/* local.h - statements the server answers itself: SET, SHOW, RESET, DISCARD, PAUSE, RESUME,
+ * CHECKPOINT. */
 #ifndef DEMO_DB_LOCAL_H
 #define DEMO_DB_LOCAL_H
 

@@ -221,6 +221,7 @@ static int open_engine(struct server *server, char *message)
 	const struct db_options options = { .struct_size = sizeof options,
 		.data_dir = config->data_dir,
 		.pool_bytes = config->pool_mb << 20,
+		.wal_limit_bytes = config->wal_limit_mb << 20,
 		.workers = (uint32_t)config->workers,
 		.queue_limit = (uint32_t)config->queue,
 		.session_limit = (uint32_t)config->connections + EXTRA_FDS,

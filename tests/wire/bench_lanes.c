@@ -114,6 +114,23 @@ static void a_lock_stalls_the_server_too(void **state)
 	assert_nothing_left();
 }
 
+static void a_checkpoint_stalls_writers(void **state)
+{
+	char arguments[256];
+	(void)state;
+	snprintf(arguments, sizeof arguments,
+		"run stall --trigger checkpoint --policy none --data %s/data " SHORT, folder);
+	json_t *result = tool_json(arguments);
+	json_t *none = row_of(result, "none");
+	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "checkpoint");
+	assert_true(median(none, "trigger_ms") > 0);
+	assert_int_equal(median(none, "failed"), 0);
+	json_decref(result);
+	snprintf(arguments, sizeof arguments, "%s/data", folder);
+	remove_all(arguments);
+	assert_nothing_left();
+}
+
 static void a_culprit_is_cancelled_before_its_time(void **state)
 {
 	(void)state;
@@ -215,7 +232,7 @@ static void nonsense_is_refused_in_one_line(void **state)
 		{ "run stall --timeout-ms 0", "--timeout-ms: '0'" },
 		{ "run stall --retries 101", "--retries: '101'" },
 		{ "run stall --connections 1", "--connections: '1'" },
-		{ "run stall --trigger storm", "not pause or lock" },
+		{ "run stall --trigger storm", "not pause, lock or checkpoint" },
 		{ "run culprit-storm --cpu", "belongs to the lanes stall and dump-storm" },
 		{ "run stall --seconds 1", "the run has 1.0 s" },
 		{ "run stall --saturate", "belong to the other cases" },
@@ -248,6 +265,7 @@ int main(void)
 		cmocka_unit_test(nonsense_is_refused_in_one_line),
 		cmocka_unit_test(a_stall_makes_clients_time_out_and_try_again),
 		cmocka_unit_test(a_lock_stalls_the_server_too),
+		cmocka_unit_test(a_checkpoint_stalls_writers),
 		cmocka_unit_test(a_culprit_is_cancelled_before_its_time),
 		cmocka_unit_test(a_dump_is_cancelled_too),
 		cmocka_unit_test(under_twice_the_load_the_gate_refuses_the_lowest),

@@ -111,6 +111,7 @@ static void nobody_lifts_itself(void **state)
 	wire_login(&other, &server, "batch");
 	assert_string_equal(wire_query(&other, "set cancel.priority = system"), "E(42501) Z(I)");
 	assert_string_equal(wire_query(&other, "pause"), "E(42501) Z(I)");
+	assert_string_equal(wire_query(&other, "checkpoint"), "E(42501) Z(I)");
 	wire_close(&other);
 	close_all();
 }
@@ -139,6 +140,26 @@ static void a_pause_holds_new_transactions_until_resume(void **state)
 	assert_int_equal(wire_server_stop(&server), 0);
 }
 
+static void a_checkpoint_waits_for_the_writer_and_not_for_its_own(void **state)
+{
+	(void)state;
+	start_overload("admission.gate=on");
+	wire_login(&other, &server, "u");
+	assert_string_equal(
+		wire_query(&boss, "begin; checkpoint; rollback"), "C(BEGIN) E(25001) Z(E)");
+	assert_string_equal(wire_query(&boss, "rollback"), "C(ROLLBACK) Z(I)");
+	assert_null(strstr(wire_query(&other, "begin; create table c(n int)"), "E("));
+	wire_send_query(&boss, "checkpoint");
+	/* whoever reads is served meanwhile */
+	assert_string_equal(
+		wire_query(&clients[0], "select 1"), "T(?column?:23) D(1) C(SELECT 1) Z(I)");
+	assert_string_equal(wire_query(&other, "commit"), "C(COMMIT) Z(I)");
+	assert_string_equal(wire_talk(&boss), "C(CHECKPOINT) Z(I)");
+	wire_close(&other);
+	close_all();
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
 static void a_pause_does_not_hold_the_way_down(void **state)
 {
 	(void)state;
@@ -159,6 +180,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_transaction_under_way_is_not_refused, clean),
 		cmocka_unit_test_teardown(nobody_lifts_itself, clean),
 		cmocka_unit_test_teardown(a_pause_holds_new_transactions_until_resume, clean),
+		cmocka_unit_test_teardown(
+			a_checkpoint_waits_for_the_writer_and_not_for_its_own, clean),
 		cmocka_unit_test_teardown(a_pause_does_not_hold_the_way_down, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
