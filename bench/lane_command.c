@@ -12,6 +12,7 @@
 
 #include "data.h"
 #include "lane_run.h"
+#include "lane_session.h"
 
 #define SEED_STRIDE 1000003u
 #define OTHER_FDS   256 /* of this process and of the server, beside connections */
@@ -280,6 +281,7 @@ int lane_command(const struct lane_arguments *arguments, FILE *file, char error[
 	suite.summary = (struct lane_summary){
 		.lane = arguments->lane, .plan = &suite.plan, .options = arguments->options
 	};
+	lane_session_catch_interrupts();
 	suite.policy_count = choose_policies(arguments, suite.policies);
 	make_plan(arguments, &suite.plan);
 	make_data(&suite.plan, arguments->options, suite.folder, &suite.data);

@@ -24,6 +24,7 @@
 #define SATURATE_MOST_NS  (3ull * LANE_NS_PER_S)
 #define SATURATE_MAX	  200000u
 #define SATURATE_ROUNDS	  5 /* of the workers, at least: this process may have been stopped */
+#define SATURATE_WAIT_NS  (30ull * LANE_NS_PER_S)
 #define REFUSE_NS	  (LANE_NS_PER_S / 2)
 #define REFUSED_SHARE	  0.95 /* else it is not the cost of refusals that was measured */
 
@@ -201,6 +202,10 @@ static int drive(struct run *run, char *error)
 {
 	uint64_t length_ns = run->setup->plan->length_ns;
 	for (uint64_t now_ns = 0; now_ns < length_ns; now_ns = lane_session_now_ns(&run->session)) {
+		if (lane_session_interrupted()) {
+			snprintf(error, SERVER_ERROR_MAX, "interrupted");
+			return -1;
+		}
 		trigger_step(&run->trigger, now_ns);
 		send_due(run, now_ns);
 		if (now_ns >= run->next_line_ns) {
@@ -460,20 +465,33 @@ static double rate_of(const struct saturation *s)
 	return took_ns ? (double)rounds * workers * 1e9 / (double)took_ns : 0;
 }
 
+/* A quarter of a run's length, within bounds. */
+static uint64_t saturation_ns(const struct lane_plan *plan)
+{
+	uint64_t part_ns = plan->length_ns / 4;
+	if (part_ns < SATURATE_LEAST_NS)
+		return SATURATE_LEAST_NS;
+	return part_ns < SATURATE_MOST_NS ? part_ns : SATURATE_MOST_NS;
+}
+
 static void saturate(struct saturation *s)
 {
 	uint32_t loops = s->session.setup->plan->workers * SATURATE_LOOPS;
 	for (uint32_t i = 0; i < loops && !s->failed; i++)
 		ask_next(s);
-	uint64_t part_ns = s->session.setup->plan->length_ns / 4;
-	uint64_t end_ns = SATURATE_WARM_NS + (part_ns < SATURATE_LEAST_NS ? SATURATE_LEAST_NS
-						     : part_ns > SATURATE_MOST_NS ? SATURATE_MOST_NS
-										  : part_ns);
+	uint64_t end_ns = SATURATE_WARM_NS + saturation_ns(s->session.setup->plan);
+	uint64_t give_up_ns = end_ns + SATURATE_WAIT_NS;
 	uint32_t least = s->session.setup->plan->workers * SATURATE_ROUNDS;
-	while (!s->failed && s->count < SATURATE_MAX &&
-		(lane_session_now_ns(&s->session) < end_ns || s->count < least))
-		lane_session_wait(&s->session, end_ns);
+	for (uint64_t now_ns = 0;
+		!s->failed && !lane_session_interrupted() && s->count < SATURATE_MAX &&
+		now_ns < give_up_ns && (now_ns < end_ns || s->count < least);
+		now_ns = lane_session_now_ns(&s->session))
+		lane_session_wait(&s->session, now_ns < end_ns ? end_ns : give_up_ns);
 	s->over = true;
+	if (lane_session_interrupted()) {
+		snprintf(s->error, SERVER_ERROR_MAX, "interrupted");
+		s->failed = true;
+	}
 }
 
 int lane_saturate(const struct lane_setup *setup, struct lane_capacity *capacity,

@@ -6,6 +6,7 @@
  */
 #include "lane_session.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,30 @@ uint64_t lane_session_now_ns(void *arg)
 {
 	const struct lane_session *session = arg;
 	return monotonic_ns() - session->start_ns;
+}
+
+/* ---- Interrupts -------------------------------------------------------------------------------
+ */
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+	(void)signal_number;
+	interrupted = 1;
+}
+
+void lane_session_catch_interrupts(void)
+{
+	const struct sigaction action = { .sa_handler = on_interrupt };
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+bool lane_session_interrupted(void)
+{
+	return interrupted;
 }
 
 /* ---- The server -------------------------------------------------------------------------------
@@ -185,15 +210,18 @@ int lane_session_numbers(struct lane_session *session, const char *sql, double *
 		snprintf(error, SERVER_ERROR_MAX, "no connection for an operator's statement");
 		return -1;
 	}
-	while (!numbers.heard && lane_session_now_ns(session) < end_ns)
+	while (!numbers.heard && !interrupted && lane_session_now_ns(session) < end_ns)
 		lane_session_wait(session, end_ns);
 	if (numbers.heard)
 		return numbers.status == WIRE_OK ? 0 : -1;
 	/* the answer must not find this frame gone */
 	wire_pool_free(session->operators);
 	session->operators = NULL;
-	snprintf(error, SERVER_ERROR_MAX, "the server did not answer for %d s: %.100s", ANSWER_S,
-		sql);
+	if (interrupted)
+		snprintf(error, SERVER_ERROR_MAX, "interrupted");
+	else
+		snprintf(error, SERVER_ERROR_MAX, "the server did not answer for %d s: %.100s",
+			ANSWER_S, sql);
 	return -1;
 }
 

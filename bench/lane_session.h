@@ -25,6 +25,10 @@ int lane_session_begin(struct lane_session *session, const struct lane_setup *se
 	char error[SERVER_ERROR_MAX]) __attribute__((warn_unused_result));
 void lane_session_end(struct lane_session *session);
 
+/* From here on SIGINT, SIGTERM and SIGHUP end the run in order, temporary folder included. */
+void lane_session_catch_interrupts(void);
+bool lane_session_interrupted(void);
+
 /* Since start_ns. */
 uint64_t lane_session_now_ns(void *session);
 /* Serves the connections until something was heard, or that instant. */

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/sim/tool.h"
@@ -219,6 +221,17 @@ static void csv_has_as_many_values_as_names(void **state)
 	tool_free(&result);
 }
 
+static void an_interrupted_lane_leaves_nothing_behind(void **state)
+{
+	char command[512], path[64];
+	(void)state;
+	snprintf(path, sizeof path, "%s/result", folder);
+	snprintf(command, sizeof command,
+		"timeout -s INT 3 %s run stall --quiet --out %s >/dev/null 2>&1", CANCEL_SIM, path);
+	assert_true(WEXITSTATUS(system(command)) != 0);
+	assert_nothing_left();
+}
+
 static void nonsense_is_refused_in_one_line(void **state)
 {
 	(void)state;
@@ -270,6 +283,7 @@ int main(void)
 		cmocka_unit_test(a_dump_is_cancelled_too),
 		cmocka_unit_test(under_twice_the_load_the_gate_refuses_the_lowest),
 		cmocka_unit_test(a_table_has_a_row_for_each_policy),
+		cmocka_unit_test(an_interrupted_lane_leaves_nothing_behind),
 		cmocka_unit_test(csv_has_as_many_values_as_names),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
