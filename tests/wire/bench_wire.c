@@ -191,8 +191,9 @@ static void a_refusal_tells_when_to_come_again(void **state)
 	struct heard heard[CLIENTS];
 	char sql[64];
 	(void)state;
-	start("admission.window_ms=20", CLIENTS);
-	while (!refused) { /* 12 at once on one worker: the level falls 5 % a window */
+	start("admission.window_ms=150",
+		CLIENTS);  /* some rounds: arrivals and waits in each window */
+	while (!refused) { /* 12 at once on one worker of 5 ms a statement */
 		memset(heard, 0, sizeof heard);
 		for (int i = 0; i < CLIENTS; i++) {
 			snprintf(sql, sizeof sql, "set cancel.user = 'u%d'; select 1", i);
