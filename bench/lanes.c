@@ -16,7 +16,7 @@ const struct lane *const lanes[] = {
 	NULL,
 };
 
-#define SLACK		 1.3
+#define SLACK		 1.5
 #define BUDGET_LARGE_PCT 200 /* twice the headroom */
 
 const struct lane_policy lane_policies[] = {

@@ -13,6 +13,7 @@
 #define RHO		 0.93
 #define TIMEOUT_OF_STALL 0.5 /* so that clients have left when it is over */
 #define TIMEOUT_MAX_S	 1.0
+#define LOCK_BEFORE_S	 3.0 /* libcancel decides nothing in its first two seconds */
 #define BEFORE_S	 1.5
 #define AFTER_CURE_S	 1.5
 #define SERVICE_MS	 40
@@ -42,10 +43,11 @@ static void plan(const struct bench_options *options, const struct lane_options 
 	(void)options;
 	if (lane_options->timeout_ms > 0)
 		timeout_s = lane_options->timeout_ms / 1e3;
-	double length_s = BEFORE_S + stall_s + lane_cure_s(RHO, stall_s, timeout_s) + AFTER_CURE_S;
+	double before_s = lock ? LOCK_BEFORE_S : BEFORE_S;
+	double length_s = before_s + stall_s + lane_cure_s(RHO, stall_s, timeout_s) + AFTER_CURE_S;
 	*plan = (struct lane_plan){ .rho = RHO,
 		.trigger = lock ? LANE_LOCK : LANE_PAUSE,
-		.onset_ns = (uint64_t)(BEFORE_S * LANE_NS_PER_S),
+		.onset_ns = (uint64_t)(before_s * LANE_NS_PER_S),
 		.hold_ns = (uint64_t)(stall_s * LANE_NS_PER_S),
 		.timeout_ns = (uint64_t)(timeout_s * LANE_NS_PER_S),
 		.length_ns = (uint64_t)(length_s * LANE_NS_PER_S),

@@ -107,7 +107,7 @@ static void a_stall_makes_clients_time_out_and_try_again(void **state)
 static void a_lock_stalls_the_server_too(void **state)
 {
 	(void)state;
-	json_t *result = tool_json("run stall --trigger lock --policy none " SHORT);
+	json_t *result = tool_json("run stall --trigger lock --policy none " SHORT "--seconds 4");
 	json_t *none = row_of(result, "none");
 	assert_true(median(none, "trigger_ms") > 100);
 	assert_true(median(none, "timeouts") > 0);
