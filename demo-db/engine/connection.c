@@ -16,6 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define BUSY_MOMENT_NS 50000
+#define BUSY_TRIES_MAX 10000
 
 /* ---- Opening ----------------------------------------------------------------------------------
  */
@@ -263,6 +267,15 @@ void connection_forget(struct connection *connection, struct compiled *compiled)
 	compiled_free(compiled);
 }
 
+bool connection_try_again(int rc, uint32_t *tries)
+{
+	static const struct timespec moment = { .tv_nsec = BUSY_MOMENT_NS };
+	if (rc != SQLITE_BUSY || ++*tries > BUSY_TRIES_MAX)
+		return false;
+	nanosleep(&moment, NULL);
+	return true;
+}
+
 int connection_run(
 	struct connection *connection, enum connection_verb verb, struct failure *failure)
 {
@@ -276,7 +289,8 @@ int connection_run(
 	if (!*stmt)
 		rc = sqlite3_prepare_v3(
 			connection->db, texts[verb], -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
-	if (rc == SQLITE_OK) {
+	uint32_t tries = 0;
+	while (rc == SQLITE_OK || connection_try_again(rc, &tries)) {
 		rc = sqlite3_step(*stmt);
 		sqlite3_reset(*stmt);
 	}

@@ -80,6 +80,10 @@ struct compiled *connection_compile(struct connection *connection, uint32_t id, 
 	uint64_t hash, enum verb verb, struct failure *failure);
 /* Drops it from the cache, because its locks were wrong or are not to be kept. */
 void connection_forget(struct connection *connection, struct compiled *compiled);
+/* SQLite's write lock is taken although the gate is held: a reader that caught the log's header in
+ * the middle of a change reads it again under that lock (walIndexReadHdr), for microseconds, or for
+ * as long as the machine puts it aside. True, after a moment: try again; at most for a second. */
+bool connection_try_again(int rc, uint32_t *tries);
 int connection_run(
 	struct connection *connection, enum connection_verb verb, struct failure *failure);
 /* `verb` SAVEPOINT, ROLLBACK TO or RELEASE; SQLite knows the savepoint by its place. */

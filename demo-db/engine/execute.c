@@ -204,8 +204,13 @@ static void tell_columns(struct db_session *session, const struct db_row *row)
 static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 {
 	const struct db_row row = { .stmt = stmt };
+	uint32_t tries = 0;
 	for (;;) {
 		int rc = sqlite3_step(stmt);
+		if (session->run.rows == 0 && connection_try_again(rc, &tries)) {
+			sqlite3_reset(stmt); /* it had not begun: a snapshot's first write */
+			continue;
+		}
 		tell_columns(session, &row);
 		if (rc == SQLITE_DONE)
 			return 0;

@@ -2,6 +2,9 @@
 /* Transactions as the engine means them: isolation, failed blocks, what a cancel leaves behind. */
 #include "engine_fixture.h"
 
+#include "demo-db/engine/state.h"
+
+#include <stdio.h>
 #include <string.h>
 
 static struct fixture fixture;
@@ -280,6 +283,38 @@ static void connections_are_limited_by_open_transactions(void **state)
 	db_session_close(c);
 }
 
+/* As a reader does that must read the log's header again: SQLite's write lock, past the gate. */
+static sqlite3 *take_write_lock(void)
+{
+	sqlite3 *db;
+	char path[256];
+	snprintf(path, sizeof(path), "%s/demo.db", fixture.dir);
+	assert_int_equal(
+		sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, fixture.engine->storage.vfs),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	return db;
+}
+
+static void a_writer_outlasts_a_reader_that_holds_sqlites_write_lock(void **state)
+{
+	(void)state;
+	struct pending p[2] = { 0 };
+	must(b, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+	ask(b, "SELECT n FROM t WHERE id = 1");
+	sqlite3 *reader = take_write_lock();
+	begin(&p[0], b, "UPDATE u SET n = 1");
+	await_wait(&fixture, b, DB_WAIT_NONE);
+	assert_int_equal(sqlite3_exec(reader, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(await(&p[0]), DB_OK);
+	must(b, "COMMIT");
+	assert_int_equal(sqlite3_exec(reader, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	begin(&p[1], a, "UPDATE t SET n = n + 1");
+	await_wait(&fixture, a, DB_WAIT_NONE);
+	sqlite3_close(reader);
+	assert_int_equal(await(&p[1]), DB_OK);
+}
+
 static void temporary_tables_stay_with_their_session_and_need_no_lock(void **state)
 {
 	(void)state;
@@ -329,6 +364,7 @@ int main(void)
 		TEST(a_repeatable_read_block_pins_the_log),
 		TEST(no_snapshot_is_held_across_a_lock_wait),
 		TEST(connections_are_limited_by_open_transactions),
+		TEST(a_writer_outlasts_a_reader_that_holds_sqlites_write_lock),
 		TEST(temporary_tables_stay_with_their_session_and_need_no_lock),
 		TEST(a_rollback_undoes_temporary_rows_too),
 	};
