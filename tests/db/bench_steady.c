@@ -51,72 +51,65 @@ static double next_value(void *arg)
 	return script->values[script->taken++ % script->count];
 }
 
-static int probe(const double *values, int count, int *taken, double *qps, char *error)
+struct probed {
+	int status, taken;
+	double qps;
+	char error[TARGET_ERROR_MAX];
+};
+
+#define PROBE(...)                                                                                 \
+	probe((const double[]){ __VA_ARGS__ },                                                     \
+		(int)(sizeof((const double[]){ __VA_ARGS__ }) / sizeof(double)))
+
+static struct probed probe(const double *values, int count)
 {
 	struct script script = { .values = values, .count = count };
-	int status = steady_probe(next_value, &script, true, qps, error);
-	*taken = script.taken;
-	return status;
+	struct probed probed = { 0 };
+	probed.status = steady_probe(next_value, &script, true, &probed.qps, probed.error);
+	probed.taken = script.taken;
+	return probed;
+}
+
+static void assert_settled(struct probed probed, int taken, double qps)
+{
+	assert_int_equal(probed.status, 0);
+	assert_int_equal(probed.taken, taken);
+	assert_true(probed.qps > qps - 1 && probed.qps < qps + 1);
 }
 
 static void the_median_of_samples_that_agree_is_taken_at_once(void **state)
 {
-	static const double values[] = { 41000, 44000, 43000, 42000, 45000 };
-	char error[TARGET_ERROR_MAX] = "";
-	double qps;
-	int taken;
 	(void)state;
-	assert_int_equal(probe(values, 5, &taken, &qps, error), 0);
-	assert_int_equal(taken, 5);
-	assert_true(qps > 42999 && qps < 43001);
+	assert_settled(PROBE(41000, 44000, 43000, 42000, 45000), 5, 43000);
 }
 
 static void one_starved_sample_is_what_the_median_is_for(void **state)
 {
-	static const double values[] = { 3087, 44000, 43000, 42000, 45000 };
-	char error[TARGET_ERROR_MAX] = "";
-	double qps;
-	int taken;
 	(void)state;
-	assert_int_equal(probe(values, 5, &taken, &qps, error), 0);
-	assert_int_equal(taken, 5);
-	assert_true(qps > 42999 && qps < 43001);
+	assert_settled(PROBE(3087, 44000, 43000, 42000, 45000), 5, 43000);
 }
 
 static void samples_that_disagree_are_taken_again(void **state)
 {
-	static const double values[] = { 3087, 3100, 43000, 42000, 45000, 44000, 44100, 44200,
-		44300, 44365 };
-	char error[TARGET_ERROR_MAX] = "";
-	double qps;
-	int taken;
 	(void)state;
-	assert_int_equal(probe(values, 10, &taken, &qps, error), 0);
-	assert_int_equal(taken, 10);
-	assert_true(qps > 44199 && qps < 44201);
+	assert_settled(PROBE(3087, 3100, 43000, 42000, 45000, 44000, 44100, 44200, 44300, 44365),
+		10, 44200);
 }
 
 static void a_probe_that_never_agrees_gives_up_with_one_line(void **state)
 {
-	static const double values[] = { 3087, 3100, 9000, 42000, 44365 };
-	char error[TARGET_ERROR_MAX] = "";
-	double qps;
-	int taken;
 	(void)state;
-	assert_int_equal(probe(values, 5, &taken, &qps, error), -1);
-	assert_int_equal(taken, STEADY_ROUNDS * STEADY_SAMPLES);
-	assert_non_null(strstr(error, "3087/s to 44365/s"));
-	assert_null(strchr(error, '\n'));
+	struct probed probed = PROBE(3087, 3100, 9000, 42000, 44365);
+	assert_int_equal(probed.status, -1);
+	assert_int_equal(probed.taken, STEADY_ROUNDS * STEADY_SAMPLES);
+	assert_non_null(strstr(probed.error, "3087/s to 44365/s"));
+	assert_null(strchr(probed.error, '\n'));
 }
 
 static void a_target_that_answers_nothing_has_no_saturation(void **state)
 {
-	static const double values[] = { 0 };
-	char error[TARGET_ERROR_MAX] = "";
-	double qps;
-	int taken;
 	(void)state;
-	assert_int_equal(probe(values, 1, &taken, &qps, error), -1);
+	assert_int_equal(PROBE(0).status, -1);
 }
 
 /* ---- The reference --------------------------------------------------------------------------- */
