@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <math.h>
 
-#define JSON_DIGITS 6
+#include "range_output.h"
 
 static const char *const triggers[] = { "none", "pause", "lock", "dump", "checkpoint" };
 
@@ -150,14 +150,6 @@ static void lane_table(FILE *file, const struct lane_summary *summary)
 /* ---- CSV ---------------------------------------------------------------------------------------
  */
 
-static void csv_range(FILE *file, const struct range *range)
-{
-	if (range->count)
-		fprintf(file, ",%.6g,%.6g,%.6g", range->median, range->min, range->max);
-	else
-		fputs(",,,", file);
-}
-
 static void csv_names(FILE *file, const char *name)
 {
 	fprintf(file, ",%s_median,%s_min,%s_max", name, name, name);
@@ -179,9 +171,9 @@ static void lane_csv(FILE *file, const struct lane_summary *summary)
 		fprintf(file, "%s,%s,%.6g,%.6g", summary->lane->name, row->policy->name, row->rho,
 			row->rate_qps);
 		for (int f = 0; f < LANE_FIGURE_COUNT; f++)
-			csv_range(file, &row->figures[f]);
+			range_csv(file, &row->figures[f]);
 		for (int p = 0; p < CROWD_PRIORITIES; p++)
-			csv_range(file, &row->success_pct_by_priority[p]);
+			range_csv(file, &row->success_pct_by_priority[p]);
 		fputc('\n', file);
 	}
 }
@@ -189,37 +181,16 @@ static void lane_csv(FILE *file, const struct lane_summary *summary)
 /* ---- JSON --------------------------------------------------------------------------------------
  */
 
-static json_t *json_number(double value)
-{
-	if (value == floor(value) && fabs(value) < 1e15)
-		return json_integer((json_int_t)value);
-	return json_real(value);
-}
-
-static json_t *json_range(const struct range *range)
-{
-	json_t *object = json_object();
-	bool known = range->count;
-	json_object_set_new(object, "median", known ? json_number(range->median) : json_null());
-	json_object_set_new(object, "min", known ? json_number(range->min) : json_null());
-	json_object_set_new(object, "max", known ? json_number(range->max) : json_null());
-	if (known && range->has_ci)
-		json_object_set_new(object, "ci95",
-			json_pack(
-				"[o,o]", json_number(range->ci_low), json_number(range->ci_high)));
-	return object;
-}
-
 static json_t *json_row(const struct lane_summary *summary, const struct lane_row *row)
 {
 	json_t *object = json_pack("{s:s, s:s, s:o, s:o}", "policy", row->policy->name, "what",
-		row->policy->what, "rho", json_number(row->rho), "rate_qps",
-		json_number(row->rate_qps));
+		row->policy->what, "rho", range_json_number(row->rho), "rate_qps",
+		range_json_number(row->rate_qps));
 	json_t *priorities = json_array();
 	for (int f = 0; f < LANE_FIGURE_COUNT; f++)
-		json_object_set_new(object, lane_figure_names[f], json_range(&row->figures[f]));
+		json_object_set_new(object, lane_figure_names[f], range_json(&row->figures[f]));
 	for (uint32_t p = 0; p < summary->plan->priorities; p++)
-		json_array_append_new(priorities, json_range(&row->success_pct_by_priority[p]));
+		json_array_append_new(priorities, range_json(&row->success_pct_by_priority[p]));
 	json_object_set_new(object, "success_pct_by_priority", priorities);
 	return object;
 }
@@ -232,30 +203,24 @@ static json_t *json_head(const struct lane_summary *summary)
 		"{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:i, s:i, s:i, s:o, s:i, "
 		"s:s}",
 		"case", summary->lane->name, "what", summary->lane->what, "seed",
-		(json_int_t)options->seed, "rho", json_number(plan->rho), "rate_qps",
-		json_number(summary->rate_qps), "saturation_qps",
-		json_number(summary->saturation_qps), "slo_ms", json_number(plan->slo_ms),
-		"timeout_ms", json_number((double)plan->timeout_ns / 1e6), "retries",
-		(int)plan->retries, "trigger", triggers[plan->trigger], "trigger_s",
-		json_number((double)plan->hold_ns / 1e9), "workers", (int)plan->workers,
+		(json_int_t)options->seed, "rho", range_json_number(plan->rho), "rate_qps",
+		range_json_number(summary->rate_qps), "saturation_qps",
+		range_json_number(summary->saturation_qps), "slo_ms",
+		range_json_number(plan->slo_ms), "timeout_ms",
+		range_json_number((double)plan->timeout_ns / 1e6), "retries", (int)plan->retries,
+		"trigger", triggers[plan->trigger], "trigger_s",
+		range_json_number((double)plan->hold_ns / 1e9), "workers", (int)plan->workers,
 		"service_ms", (int)plan->service_ms, "pool_mb", (int)plan->pool_mb, "seconds",
-		json_number((double)plan->length_ns / 1e9), "reps", (int)options->reps, "arrivals",
-		options->poisson ? "poisson" : "fixed");
+		range_json_number((double)plan->length_ns / 1e9), "reps", (int)options->reps,
+		"arrivals", options->poisson ? "poisson" : "fixed");
 }
 
 static int lane_json(FILE *file, const struct lane_summary *summary)
 {
-	json_t *root = json_head(summary), *rows = json_array();
+	json_t *rows = json_array();
 	for (uint32_t i = 0; i < summary->row_count; i++)
 		json_array_append_new(rows, json_row(summary, &summary->rows[i]));
-	if (!root || !rows || json_object_set_new(root, "summary", rows) != 0) {
-		json_decref(root);
-		return -1;
-	}
-	int status = json_dumpf(root, file, JSON_INDENT(2) | JSON_REAL_PRECISION(JSON_DIGITS));
-	fputc('\n', file);
-	json_decref(root);
-	return status;
+	return range_json_write(file, json_head(summary), rows);
 }
 
 int lane_report(FILE *file, const struct lane_summary *summary, enum report_format format)

@@ -4,10 +4,9 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <string.h>
 
-#define JSON_DIGITS 6
+#include "range_output.h"
 
 int report_write(FILE *file, const struct summary *summary, enum report_format format)
 {
@@ -98,10 +97,8 @@ static void csv_figure(FILE *file, const struct summary_row *row, enum figure f)
 	const struct range *range = &row->figures[f];
 	if (summary_figures[f].kind != FIGURE_TIME)
 		fprintf(file, ",%.6g", summary_value(row, f));
-	else if (range->count)
-		fprintf(file, ",%.6g,%.6g,%.6g", range->median, range->min, range->max);
 	else
-		fputs(",,,", file);
+		range_csv(file, range);
 }
 
 void report_csv(FILE *file, const struct summary *summary)
@@ -120,45 +117,17 @@ void report_csv(FILE *file, const struct summary *summary)
 /* ---- JSON --------------------------------------------------------------------------------------
  */
 
-static json_t *json_number(double value)
-{
-	if (value == floor(value) && fabs(value) < 1e15)
-		return json_integer((json_int_t)value);
-	return json_real(value);
-}
-
-static json_t *json_range(const struct range *range)
-{
-	json_t *object = json_object();
-	if (!range->count) {
-		json_object_set_new(object, "median", json_null());
-		json_object_set_new(object, "min", json_null());
-		json_object_set_new(object, "max", json_null());
-		return object;
-	}
-	json_object_set_new(object, "median", json_number(range->median));
-	json_object_set_new(object, "min", json_number(range->min));
-	json_object_set_new(object, "max", json_number(range->max));
-	if (range->has_ci) {
-		json_t *interval = json_array();
-		json_array_append_new(interval, json_number(range->ci_low));
-		json_array_append_new(interval, json_number(range->ci_high));
-		json_object_set_new(object, "ci95", interval);
-	}
-	return object;
-}
-
 static json_t *json_row(const struct summary_row *row)
 {
 	json_t *object = json_object();
 	json_object_set_new(object, "policy", json_string(row->policy));
 	json_object_set_new(object, "setting", json_string(row->setting));
 	json_object_set_new(object, "load_pct", json_integer(row->load_pct));
-	json_object_set_new(object, "rate_qps", json_number(row->rate_qps));
-	json_object_set_new(object, "slo_ms", json_number(row->slo_ms));
-	json_object_set_new(object, "share_pct", json_number(row->share_pct));
+	json_object_set_new(object, "rate_qps", range_json_number(row->rate_qps));
+	json_object_set_new(object, "slo_ms", range_json_number(row->slo_ms));
+	json_object_set_new(object, "share_pct", range_json_number(row->share_pct));
 	for (int f = 0; f < FIGURE_COUNT; f++)
-		json_object_set_new(object, summary_figures[f].name, json_range(&row->figures[f]));
+		json_object_set_new(object, summary_figures[f].name, range_json(&row->figures[f]));
 	return object;
 }
 
@@ -167,25 +136,19 @@ static json_t *json_head(const struct summary *summary)
 	const struct bench_options *options = summary->options;
 	return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:s}",
 		"case", summary->case_name, "what", summary->what, "seed",
-		(json_int_t)options->seed, "rho", json_number(summary->rho), "slo_ms",
-		json_number(summary->slo_ms), "rate_qps", json_number(summary->rate_qps),
-		"saturation_qps", json_number(summary->saturation_qps), "io", summary->io,
-		"pool_mb", (int)options->pool_mb, "workers", (int)options->workers, "seconds",
+		(json_int_t)options->seed, "rho", range_json_number(summary->rho), "slo_ms",
+		range_json_number(summary->slo_ms), "rate_qps",
+		range_json_number(summary->rate_qps), "saturation_qps",
+		range_json_number(summary->saturation_qps), "io", summary->io, "pool_mb",
+		(int)options->pool_mb, "workers", (int)options->workers, "seconds",
 		(int)summary->seconds, "reps", (int)options->reps, "arrivals",
 		options->poisson ? "poisson" : "fixed");
 }
 
 int report_json(FILE *file, const struct summary *summary)
 {
-	json_t *root = json_head(summary), *rows = json_array();
+	json_t *rows = json_array();
 	for (uint32_t i = 0; i < summary->row_count; i++)
 		json_array_append_new(rows, json_row(&summary->rows[i]));
-	if (!root || !rows || json_object_set_new(root, "summary", rows) != 0) {
-		json_decref(root);
-		return -1;
-	}
-	int status = json_dumpf(root, file, JSON_INDENT(2) | JSON_REAL_PRECISION(JSON_DIGITS));
-	fputc('\n', file);
-	json_decref(root);
-	return status;
+	return range_json_write(file, json_head(summary), rows);
 }

@@ -24,7 +24,7 @@
 #define LEAD_NS	     (20u * (uint64_t)NS_PER_MS) /* threads are up when time 0 comes */
 #define DRAIN_NS     (1000u * (uint64_t)NS_PER_MS)
 #define LINES_MAX    5 /* about cancels of one kind of task */
-#define FIRST_SLO_NS (5u * (uint64_t)NS_PER_MS)
+#define PROBE_SLO_NS (5u * (uint64_t)NS_PER_MS)
 
 struct run {
 	const struct run_setup *setup;
@@ -329,7 +329,7 @@ int run_saturation(const struct bench_options *options, const struct case_plan *
 				.pool_mb = options->pool_mb,
 				.workers = options->workers,
 				.control = TARGET_MONITOR,
-				.slo_ns = FIRST_SLO_NS },
+				.slo_ns = PROBE_SLO_NS },
 		    &probe.target, error) != 0)
 		return -1;
 	struct warm warm = { 0 };

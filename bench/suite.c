@@ -22,7 +22,7 @@
 #define TRIAL_NS	       4000000000u
 #define TRIAL_CULPRIT_NS       500000000u /* trials have the culprit sooner */
 #define NO_CULPRIT_REFERENCE_S 10
-#define FIRST_SLO_NS	       1000000000u /* of the reference, which fixes it: one nobody misses */
+#define REFERENCE_SLO_NS       1000000000u /* of the reference, which fixes it: one nobody misses */
 #define SEED_STRIDE	       1000003u
 #define CONTESTANTS_MAX	       (OPTIONS_POLICIES_MAX + 2)
 
@@ -429,7 +429,7 @@ static void plan_case(struct suite *suite)
 static int run_level(struct suite *suite)
 {
 	suite->slo_ns = suite->options->slo_ms > 0 ? (uint64_t)(suite->options->slo_ms * 1e6)
-						   : FIRST_SLO_NS;
+						   : REFERENCE_SLO_NS;
 	int status = find_rate(suite);
 	suite->plan.rate_qps = suite->rate_qps;
 	plan_case(suite);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* range_output.h - figures with their ranges as CSV and JSON, of cases and lanes alike. */
+#ifndef BENCH_RANGE_OUTPUT_H
+#define BENCH_RANGE_OUTPUT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "measure.h"
+
+/* Three columns, each with its comma before it; empty if nothing was measured. */
+void range_csv(FILE *file, const struct range *range);
+/* An integer where the value is one. */
+json_t *range_json_number(double value);
+/* {"median", "min", "max"[, "ci95"]}; nulls if nothing was measured. */
+json_t *range_json(const struct range *range);
+/* Writes `root` with `rows` as its "summary"; takes both. -1: out of memory or disk. */
+int range_json_write(FILE *file, json_t *root, json_t *rows);
+
+#endif
