@@ -286,14 +286,16 @@ int connection_run(
 	authorizer_internal(&connection->authorizer);
 	sqlite3_stmt **stmt = &connection->own[verb];
 	int rc = SQLITE_OK;
+	uint32_t tries = 0;
 	if (!*stmt)
 		rc = sqlite3_prepare_v3(
 			connection->db, texts[verb], -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
-	uint32_t tries = 0;
-	while (rc == SQLITE_OK || connection_try_again(rc, &tries)) {
+	if (rc != SQLITE_OK)
+		return failure_sqlite(failure, connection->db, rc);
+	do {
 		rc = sqlite3_step(*stmt);
 		sqlite3_reset(*stmt);
-	}
+	} while (connection_try_again(rc, &tries));
 	return rc == SQLITE_DONE ? 0 : failure_sqlite(failure, connection->db, rc);
 }
 

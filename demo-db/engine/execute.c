@@ -169,7 +169,7 @@ static void speak_up(void *arg)
 
 void execute_show_running(void)
 {
-	struct memory_account *account = memory_charged();
+	struct memory_account *account = memory_charged(); /* execute's: nobody else charges any */
 	if (account)
 		speak_up(SESSION_OF(account, memory));
 }

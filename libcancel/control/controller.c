@@ -110,7 +110,7 @@ static void act(struct cancel_verdict *v)
 {
 	if (!v->cancel || send(&v->decision))
 		return;
-	v->decision.acted = false;
+	v->cancel = v->decision.acted = false;
 	event_post(CANCEL_EVENT_IGNORED, v->decision.target.task, clock_precise_ns(), 0);
 }
 

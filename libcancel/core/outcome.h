@@ -41,9 +41,9 @@ void outcomes_report(struct outcomes *outcomes, struct cancel_verdict *verdict);
 /* The last target still holds, and has not had its time yet. */
 bool outcomes_await_release(
 	const struct outcomes *outcomes, const struct settings *settings, uint64_t now_ns);
-/* This task has ignored its cancel, and may be asked once more. */
 /* Did the last target give everything back within the last second? */
 bool outcomes_just_released(const struct outcomes *outcomes, uint64_t now_ns);
+/* This task has ignored its cancel, and may be asked once more. */
 bool outcomes_escalation_due(const struct outcomes *outcomes, uint64_t task,
 	const struct settings *settings, uint64_t now_ns);
 /* Decision to release, the median of the last few; 0 before the first. */

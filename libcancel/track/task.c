@@ -109,7 +109,7 @@ static inline uint32_t existing_class(uint32_t class_index)
 
 void cancel_count_request(uint8_t class_index, uint64_t start_ns, uint64_t end_ns)
 {
-	if (unlikely(!run_is_on())) {
+	if (unlikely(!run_is_on() || own_thread)) {
 		count_untracked();
 		return;
 	}

@@ -17,6 +17,7 @@ void __wrap_cancel_pipeline_step(struct cancel_pipeline *pipeline,
 static _Atomic uint64_t decide_on;	    /* a task, once */
 static _Atomic uint32_t delivered, ignored; /* events of that task */
 static _Atomic uint64_t decided;
+static _Atomic bool told_as_cancel; /* the verdict, as others hear it */
 static sem_t entered, may_leave;
 
 void __wrap_cancel_pipeline_step(struct cancel_pipeline *pipeline,
@@ -67,6 +68,15 @@ static struct cancel_task parked(cancel_action action)
 	return task;
 }
 
+static void on_window(
+	const struct cancel_ledger *ledger, const struct cancel_verdict *verdict, void *arg)
+{
+	(void)ledger;
+	(void)arg;
+	if (verdict->decided)
+		store_relaxed(&told_as_cancel, verdict->cancel);
+}
+
 static int start(void **state)
 {
 	(void)state;
@@ -74,7 +84,9 @@ static int start(void **state)
 	sem_init(&may_leave, 0, 0);
 	store_relaxed(&delivered, 0);
 	store_relaxed(&ignored, 0);
+	store_relaxed(&told_as_cancel, false);
 	start_with((struct cancel_config){ .mode = CANCEL_ACT, .window_ms = 10 });
+	cancel_set_window_listener(on_window, NULL);
 	return 0;
 }
 
@@ -92,6 +104,7 @@ static void a_decision_that_is_delivered_is_told_so(void **state)
 	store_relaxed(&decide_on, victim.id);
 	WAIT_UNTIL(load_relaxed(&delivered) == 1);
 	assert_true(the_record().decision.acted);
+	WAIT_UNTIL(load_relaxed(&told_as_cancel));
 	assert_int_equal(load_relaxed(&ignored), 0);
 	freeCancel(victim);
 	assert_int_equal(stopCancel(), 0);
@@ -108,6 +121,7 @@ static void a_decision_that_finds_the_queue_full_is_not_told_as_acted(void **sta
 	store_relaxed(&decide_on, victim.id);
 	WAIT_UNTIL(load_relaxed(&ignored) == 1);
 	assert_false(the_record().decision.acted);
+	assert_false(load_relaxed(&told_as_cancel));
 	assert_int_equal(counters_now().deliveries_dropped, 1);
 	sem_post(&may_leave);
 	freeCancel(slow);
