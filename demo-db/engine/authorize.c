@@ -2,9 +2,10 @@
 /*
  * authorize.c - the one callback SQLite asks before it compiles an access.
  *
- * Owns the table from SQLite's action codes to lock modes, the allow-list of PRAGMAs, and the
- * refusals (ATTACH, loading code). The callbacks cover views, triggers and foreign keys. They do
- * not cover VACUUM, REINDEX and what FTS5 does inside: statement.c gives those an explicit set.
+ * Owns the table from SQLite's action codes to lock modes, the allow-list of PRAGMAs, the finding
+ * that a statement uses what the host guards, and the refusals (ATTACH, loading code). The
+ * callbacks cover views, triggers and foreign keys. They do not cover VACUUM, REINDEX and what FTS5
+ * does inside: statement.c gives those an explicit set.
  *
  * While a statement runs SQLite may compile it again, because the schema changed. Then a table
  * outside the held set is denied and `missed` is set, and the caller retries with the new set.
@@ -83,10 +84,15 @@ static bool reads_everything(const char *name)
 	return false;
 }
 
+static bool is_temporary(const char *database)
+{
+	return database && strcmp(database, "temp") == 0;
+}
+
 static int touch(
 	struct authorizer *authorizer, const char *name, const char *database, enum table_mode mode)
 {
-	if (!name || is_internal_name(name) || (database && strcmp(database, "temp") == 0))
+	if (!name || is_internal_name(name) || is_temporary(database))
 		return SQLITE_OK;
 	authorizer->reads_all = authorizer->reads_all || reads_everything(name);
 	struct table *table = table_find(authorizer->catalog, name);
@@ -106,12 +112,28 @@ static int touch(
 	return rc ? SQLITE_DENY : SQLITE_OK;
 }
 
+static void note_guarded(struct authorizer *authorizer, const char *name)
+{
+	if (name && authorizer->is_guarded && authorizer->is_guarded(name))
+		authorizer->guarded = true;
+}
+
+static int call(struct authorizer *authorizer, const char *name)
+{
+	note_guarded(authorizer, name);
+	return name && strcasecmp(name, "load_extension") == 0
+		       ? deny(authorizer, DB_EUNSUPPORTED, "extensions are not supported")
+		       : SQLITE_OK;
+}
+
 static int write(struct authorizer *authorizer, const char *name, const char *database)
 {
-	if (database && strcmp(database, "temp") == 0)
+	if (is_temporary(database)) {
 		authorizer->writes_temp = true;
-	else
+		note_guarded(authorizer, name);
+	} else {
 		authorizer->writes_main = true;
+	}
 	return touch(authorizer, name, database, TABLE_ROW_EXCLUSIVE);
 }
 
@@ -129,6 +151,9 @@ static int define(
 	struct authorizer *authorizer, const char *name, const char *database, enum table_mode mode)
 {
 	authorizer->writes_main = true;
+	if (is_temporary(database) && name && authorizer->is_guarded &&
+		authorizer->is_guarded(name))
+		return deny(authorizer, DB_EDENIED, "what the server shows cannot be redefined");
 	return touch(authorizer, name, database, mode);
 }
 
@@ -199,9 +224,7 @@ static int decide(struct authorizer *authorizer, int action, const char *first, 
 	case SQLITE_SAVEPOINT:
 		return deny(authorizer, DB_EUNSUPPORTED, "transactions are the engine's");
 	case SQLITE_FUNCTION:
-		return second && strcasecmp(second, "load_extension") == 0
-			       ? deny(authorizer, DB_EUNSUPPORTED, "extensions are not supported")
-			       : SQLITE_OK;
+		return call(authorizer, second);
 	default: /* SELECT, RECURSIVE */
 		return SQLITE_OK;
 	}
@@ -229,17 +252,21 @@ static int on_access(void *context, int action, const char *first, const char *s
 	return decide(authorizer, action, first, second, database);
 }
 
-void authorizer_install(struct authorizer *authorizer, sqlite3 *db, struct table_catalog *catalog)
+void authorizer_install(struct authorizer *authorizer, sqlite3 *db, struct table_catalog *catalog,
+	bool (*is_guarded)(const char *name))
 {
 	memset(authorizer, 0, sizeof(*authorizer));
 	authorizer->catalog = catalog;
+	authorizer->is_guarded = is_guarded;
 	sqlite3_set_authorizer(db, on_access, authorizer);
 }
 
 static void forget(struct authorizer *authorizer, enum authorize_mode mode, struct lock_set *set)
 {
-	struct table_catalog *catalog = authorizer->catalog;
-	*authorizer = (struct authorizer){ .mode = mode, .catalog = catalog, .set = set };
+	*authorizer = (struct authorizer){ .mode = mode,
+		.catalog = authorizer->catalog,
+		.is_guarded = authorizer->is_guarded,
+		.set = set };
 }
 
 void authorizer_collect(struct authorizer *authorizer, struct lock_set *set)

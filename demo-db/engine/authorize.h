@@ -19,11 +19,13 @@ enum authorize_mode {
 struct authorizer {
 	enum authorize_mode mode;
 	struct table_catalog *catalog;
-	struct lock_set *set; /* COLLECT: filled; CHECK: what is held */
+	bool (*is_guarded)(const char *name); /* NULL: nothing is */
+	struct lock_set *set;		      /* COLLECT: filled; CHECK: what is held */
 	/* COLLECT: findings */
 	bool writes_main, writes_temp, makes_temp, reindexes;
 	bool reads_all; /* every table, by a function the authorizer does not look into */
 	bool drops;	/* a DROP is being compiled */
+	bool guarded;	/* uses what the host guards */
 	int failed;	/* DB_ETABLES, DB_ENOMEM: the set is incomplete */
 	/* why something was denied */
 	bool missed;	  /* CHECK: a table outside the set: lock more and retry */
@@ -31,7 +33,8 @@ struct authorizer {
 	const char *what; /* in words; static storage */
 };
 
-void authorizer_install(struct authorizer *authorizer, sqlite3 *db, struct table_catalog *catalog);
+void authorizer_install(struct authorizer *authorizer, sqlite3 *db, struct table_catalog *catalog,
+	bool (*is_guarded)(const char *name));
 /* Before compiling: findings go to `set`. */
 void authorizer_collect(struct authorizer *authorizer, struct lock_set *set);
 /* Before running. */

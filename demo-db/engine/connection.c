@@ -90,7 +90,8 @@ int connection_open(struct connections *pool, struct connection **out, struct fa
 		connection_close(connection);
 		return status;
 	}
-	authorizer_install(&connection->authorizer, connection->db, pool->catalog);
+	authorizer_install(
+		&connection->authorizer, connection->db, pool->catalog, pool->options.is_guarded);
 	progress_install(&connection->progress, connection->db);
 	connection_set_cache(connection, 0);
 	*out = connection;

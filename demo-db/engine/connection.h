@@ -43,6 +43,7 @@ struct connection_options {
 	bool sync_commits, read_only;
 	int (*on_connection)(void *arg, sqlite3 *db);
 	void *on_connection_arg;
+	bool (*is_guarded)(const char *name);
 };
 
 struct connections {

@@ -107,7 +107,8 @@ static void init_connections(struct db_engine *engine)
 		.sync_commits = options->sync_commits,
 		.read_only = options->read_only,
 		.on_connection = options->on_connection,
-		.on_connection_arg = options->on_connection_arg };
+		.on_connection_arg = options->on_connection_arg,
+		.is_guarded = options->is_guarded };
 	engine->connections.catalog = &engine->tables;
 	engine->connections.locks =
 		(struct lock_space_refs){ .global = &engine->global, .gate = &engine->gate };

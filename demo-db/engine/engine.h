@@ -142,6 +142,9 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 	 * error. Any thread; it must not run statements. */
 	int (*on_connection)(void *arg, struct sqlite3 *db);
 	void *on_connection_arg;
+	/* The host's functions, and its tables in temp, that only a request with DB_CONTROL may
+	 * call or change. NULL: none. */
+	bool (*is_guarded)(const char *name);
 	/* The calling thread is about to sleep for a lock inside db_execute: a host whose threads
 	 * serve others can let another take over. Takes leaf locks only, calls nothing here. */
 	void (*on_wait)(void *arg);
@@ -245,6 +248,7 @@ enum db_request_flags {
 	DB_VIEW = 1u << 4,	 /* a system view: resume queue, bears no SLO, never cancelled */
 	DB_HAND_OVER = 1u << 5,	 /* db_execute: when no worker slot is free at once, queue it */
 	DB_FAIL_BLOCK = 1u << 6, /* the host found an error itself: fail the open block */
+	DB_CONTROL = 1u << 7,	 /* may use what the host guards (db_options.is_guarded) */
 };
 
 struct db_result {

@@ -350,6 +350,8 @@ static int check_allowed(struct db_session *session, const struct compiled *comp
 {
 	struct failure *failure = &session->run.failure;
 	bool read_only = session->read_only || session->transaction.read_only;
+	if (compiled->guarded && !(session->request.flags & DB_CONTROL))
+		return failure_set(failure, DB_EDENIED, NULL);
 	if (compiled->writes && !compiled->temp_only && read_only)
 		return failure_set(failure, DB_EREADONLY, "cannot execute %s in a read-only %s",
 			verb_tag(compiled->verb),

@@ -198,6 +198,7 @@ static void read_findings(struct compiled *compiled, const struct authorizer *au
 	compiled->temp_only =
 		compiled->writes && authorizer->writes_temp && !authorizer->writes_main;
 	compiled->makes_temp = !explain && authorizer->makes_temp;
+	compiled->guarded = !explain && authorizer->guarded;
 	if (explain)
 		only_read(&compiled->locks);
 	if (compiled->verb == VERB_OTHER)

@@ -42,6 +42,7 @@ struct compiled {
 	bool writes;	 /* needs the gate (temporary tables only: just inside a transaction) */
 	bool temp_only;	 /* writes nothing but temporary tables */
 	bool makes_temp; /* its connection then belongs to the session */
+	bool guarded;	 /* for requests with DB_CONTROL only */
 	bool whole;	 /* its lock set is the whole database as it is now: not cached */
 	struct lock_set locks;
 	struct lock_request *requests; /* global lock, tables by name, then the gate */

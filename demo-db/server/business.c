@@ -24,8 +24,10 @@ const char *business_name(enum business business)
 	return names[business];
 }
 
+static const char *const changes[] = { "update", "insert", "delete", NULL };
+
 struct words { /* seen anywhere in the statement */
-	bool from, where, limit, groups, own, others, index, controls;
+	bool from, where, limit, groups, own, others, index, changes;
 };
 
 static bool is_one_of(const struct token *t, const char *const *words)
@@ -36,14 +38,23 @@ static bool is_one_of(const struct token *t, const char *const *words)
 	return false;
 }
 
+/* In quotes or not. A table of the user's that begins like ours is none of them. */
 static bool is_view_name(const struct token *t)
 {
+	static const char *const views[] = { "cancel_tasks", "cancel_holds", "cancel_resources",
+		"cancel_decisions", "cancel_held_back", "cancel_admission", "cancel_settings",
+		"cancel_sessions" };
 	bool word = t->kind == TOKEN_WORD || t->kind == TOKEN_NAME;
-	size_t quoted = t->kind == TOKEN_NAME;
-	return word && t->bytes > 7 + quoted && strncasecmp(t->text + quoted, "cancel_", 7) == 0;
+	size_t quote = t->kind == TOKEN_NAME;
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		if (word && t->bytes == strlen(views[i]) + 2 * quote &&
+			strncasecmp(t->text + quote, views[i], strlen(views[i])) == 0)
+			return true;
+	return false;
 }
 
-/* What stands behind FROM, JOIN and the commas between them: ours, or somebody's table. */
+/* What stands behind FROM, JOIN and the commas between them, UPDATE and INTO: ours, or somebody's
+ * table. */
 static void note_table(struct words *seen, const struct token *t)
 {
 	if (is_view_name(t))
@@ -52,27 +63,28 @@ static void note_table(struct words *seen, const struct token *t)
 		seen->others = true;
 }
 
-static struct words read_words(struct lexer *lexer)
+static struct words read_words(struct lexer *lexer, bool table_next)
 {
+	static const char *const tables[] = { "from", "join", "update", "into", NULL };
 	static const char *const groups[] = { "group", "having", "over", "union", "intersect",
 		"except", NULL };
 	static const char *const functions[] = { "cancel_task", "pg_cancel_backend", NULL };
 	struct words seen = { 0 };
-	bool in_from = false, table_next = false;
+	bool in_from = false;
 	for (struct token t = lexer_next(lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
 		t = lexer_next(lexer)) {
 		if (table_next)
 			note_table(&seen, &t);
 		seen.own |= is_view_name(&t) || is_one_of(&t, functions);
-		seen.controls |= is_one_of(&t, functions);
 		bool from = token_is(&t, "from"), where = token_is(&t, "where");
 		in_from = (in_from && !where && !token_is(&t, "select")) || from;
-		table_next = from || token_is(&t, "join") || (in_from && token_is_symbol(&t, ","));
+		table_next = is_one_of(&t, tables) || (in_from && token_is_symbol(&t, ","));
 		seen.from |= from;
 		seen.where |= where;
 		seen.limit |= token_is(&t, "limit");
 		seen.index |= token_is(&t, "index");
 		seen.groups |= is_one_of(&t, groups);
+		seen.changes |= is_one_of(&t, changes);
 	}
 	return seen;
 }
@@ -86,7 +98,6 @@ static struct business_kind kind_of_read(struct words seen)
 		kind.business = BUSINESS_SYSTEM;
 		kind.view = true;
 	}
-	kind.controls = seen.controls;
 	return kind;
 }
 
@@ -98,19 +109,17 @@ struct business_kind business_of(const char *sql, size_t bytes)
 	static const char *const defines[] = { "create", "drop", "alter", NULL };
 	struct lexer lexer = { .at = sql, .end = sql + bytes };
 	struct token first = lexer_next(&lexer);
-	struct words seen = read_words(&lexer);
-	if (is_one_of(&first, reads))
+	struct words seen = read_words(&lexer, token_is(&first, "update"));
+	if (is_one_of(&first, reads) && !(seen.changes && token_is(&first, "with")))
 		return kind_of_read(seen);
 	if (is_one_of(&first, maintains))
 		return (struct business_kind){ .business = BUSINESS_ANALYTICAL,
 			.keeps_out =
 				token_is(&first, "analyze") ? KEEPS_OUT_WRITERS : KEEPS_OUT_ALL };
 	bool definition = is_one_of(&first, defines);
-	static const char *const changes[] = { "update", "insert", "delete", NULL };
-	bool own_setting = seen.own && is_one_of(&first, changes);
+	bool own_setting = seen.own && !seen.others && !definition;
 	return (struct business_kind){ .business = own_setting ? BUSINESS_SYSTEM : BUSINESS_WRITE,
-		.view = own_setting && !seen.others,
-		.controls = seen.controls || seen.own,
+		.view = own_setting,
 		.definition = definition,
 		.partial = definition && seen.index && seen.where,
 		.keeps_out = definition && seen.index && token_is(&first, "create")

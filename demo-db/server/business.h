@@ -41,7 +41,6 @@ enum keeps_out { /* for as long as it takes */
 struct business_kind {
 	enum business business;
 	bool view;	 /* reads nothing but the runtime's views */
-	bool controls;	 /* cancels others or changes the runtime's settings */
 	bool definition; /* changes the schema */
 	bool partial;	 /* … by an index with a WHERE */
 	enum keeps_out keeps_out;

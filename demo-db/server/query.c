@@ -123,6 +123,11 @@ static void watch_statement(struct client *client)
 		client, WATCH_STATEMENT, limit_ms ? cancel_now_ns() : 0, limit_ms * 1000000);
 }
 
+static uint32_t flags_of(const struct client *client, const struct statement *s)
+{
+	return (s->kind.view ? DB_VIEW : 0u) | (client_may_control(client) ? DB_CONTROL : 0u);
+}
+
 static bool start_statement(struct client *client)
 {
 	struct query *q = &client->query;
@@ -131,7 +136,7 @@ static bool start_statement(struct client *client)
 	q->request = (struct db_request){ .sql = s->dialect.sql,
 		.parameters = portal ? portal->values : q->literals,
 		.parameter_count = portal ? portal->value_count : q->literal_count,
-		.flags = s->kind.view ? DB_VIEW : 0,
+		.flags = flags_of(client, s),
 		.arrival_ns = arrival_of(q),
 		.signature = s->signature,
 		.class_index = (uint8_t)q->business,
@@ -273,9 +278,6 @@ static bool step_ask(struct client *client)
 		}
 		return true;
 	}
-	if (q->statement->kind.controls && !client_may_control(client))
-		return query_fail(client, "42501", "permission denied",
-			"The role needs \"raise\" in the server's configuration.");
 	q->business = intake_business(client, q->statement->kind.business);
 	enum intake_answer answer = is_asked(client, control) ? intake_ask(client) : INTAKE_GO;
 	if (answer == INTAKE_WAIT)

@@ -234,7 +234,8 @@ static int open_engine(struct server *server, char *message)
 		.on_wait = on_wait,
 		.on_wait_arg = server,
 		.on_connection = views_install,
-		.on_connection_arg = server };
+		.on_connection_arg = server,
+		.is_guarded = views_are_guarded };
 	char why[DB_MESSAGE_MAX];
 	int rc = db_open(&server->engine, &options, why);
 	return rc ? complain(message, config->data_dir, why) : 0;

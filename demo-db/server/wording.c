@@ -532,6 +532,8 @@ void wording_of(const struct wording_source *source, struct wording *w)
 		strcpy(w->sqlstate, "22P02");
 	}
 	snprintf(w->message, sizeof w->message, "%s", message);
+	if (strcmp(message, "permission denied") == 0)
+		w->hint = "The role needs \"raise\" in the server's configuration.";
 	if (word_constraint(message, w) || word_check(source, w) || word_foreign_key(source, w) ||
 		word_exists(message, w))
 		return;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct view_context {
 	const struct view *view;
@@ -255,6 +256,11 @@ static int update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_in
 
 static const sqlite3_module read_only = MODULE(NULL);
 static const sqlite3_module writable = MODULE(update);
+
+bool views_are_guarded(const char *name)
+{
+	return strncasecmp(name, "cancel_", 7) == 0 || strcasecmp(name, "pg_cancel_backend") == 0;
+}
 
 static int install(sqlite3 *db, const struct view *view, struct server *server)
 {

@@ -47,6 +47,19 @@ static void only_the_runtimes_own_views_are_system(void **state)
 	assert_false(kind_of("select * from (select * from big), cancel_tasks").view);
 	assert_false(kind_of("select * from cancel_tasks where a in (select b from big)").view);
 	assert_false(kind_of("select * from t").view);
+	assert_business("with x as (select 1) insert into t select * from x", BUSINESS_WRITE);
+	assert_business("with x as (select 1) select * from x where 1 = 1", BUSINESS_READ);
+	assert_false(kind_of("select * from cancel_requests").view);
+	assert_false(kind_of("delete from cancel_requests").view);
+	assert_true(kind_of("select * from \"cancel_tasks\"").view);
+	/* nor writes his own by reading them */
+	assert_false(kind_of("insert into log select * from cancel_tasks").view);
+	assert_business("insert into log select * from cancel_tasks", BUSINESS_WRITE);
+	assert_false(kind_of("with x as (select * from cancel_tasks) insert into log select 1 from "
+			     "x")
+			     .view);
+	assert_false(kind_of("with x as (select * from cancel_tasks) update log set a = 1").view);
+	assert_false(kind_of("update log set a = (select count(*) from cancel_tasks)").view);
 }
 
 static void definitions_are_noted(void **state)

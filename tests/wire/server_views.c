@@ -137,8 +137,29 @@ static void those_who_may_not_control_are_refused(void **state)
 		wire_query(&waiter, "update cancel_settings set value = 'act' where name "
 				    "= 'mode'"),
 		"E(42501) Z(I)");
+	/* whatever it is written like */
+	static const char *const ways[] = { "select \"cancel_task\"(1)",
+		"select \"pg_cancel_backend\"(1)",
+		"with x as (select 1) update cancel_settings set value = 'act' where name = 'mode'",
+		"update 'cancel_settings' set value = 'act' where name = 'mode'",
+		"insert into temp.cancel_settings values (1, 2, 3, 4)",
+		"delete from 'temp'.'cancel_settings'" };
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		assert_string_equal(wire_query(&waiter, ways[i]), "E(42501) Z(I)");
+	assert_non_null(strstr(waiter.last_hint, "raise"));
+	assert_string_equal(
+		wire_query(&waiter, "prepare p as update cancel_settings set value = 'act' where "
+				    "name = 'mode'; execute p"),
+		"C(PREPARE) E(42501) Z(I)");
+	assert_string_equal(
+		wire_query(&operator, "select value from cancel_settings where name = 'mode'"),
+		"T(value:25) D(monitor) C(SELECT 1) Z(I)");
 	assert_non_null(strstr(wire_query(&waiter, "select * from cancel_tasks"), "C(SELECT 1)"));
 	assert_null(strstr(wire_query(&operator, "select cancel_task(1)"), "E("));
+	/* nobody takes away what the others see */
+	assert_string_equal(wire_query(&operator, "drop table cancel_tasks"), "E(42501) Z(I)");
+	assert_string_equal(
+		wire_query(&operator, "alter table cancel_tasks rename to t"), "E(42501) Z(I)");
 	/* a view cannot do it for them */
 	assert_non_null(
 		strstr(wire_query(&operator, "create view v as select cancel_task(1)"), "C("));
