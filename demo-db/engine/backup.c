@@ -6,7 +6,8 @@
  * waits for every open transaction and bars every new one, opens its snapshot at that quiet
  * instant, and downgrades to shared. Then it copies in steps, and each step is a point where it can
  * be cancelled. The copy is made under a temporary name in the target's folder, synced, and
- * renamed: a half-made backup is never seen.
+ * renamed: a half-made backup is never seen. What the target is, and whether its folder can be
+ * written, is looked at first: nobody waits for a backup that cannot be.
  *
  * Owns the backup's thread and task. Must not know who asked for it.
  */
@@ -14,14 +15,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define RERUN_ASK_NS 50000000ull
 #define LOCK_WAIT_NS 3600000000000ull /* an hour: a cancel ends it, not a timeout */
+#define SHOWN_PATH   "%.160s"	      /* leaves room for the reason */
 
 int backup_init(struct backup *backup)
 {
@@ -72,6 +76,88 @@ bool db_cancel_backup(struct db_engine *engine)
 static bool is_cancelled(const struct backup *backup)
 {
 	return cancelRequested() || backup->requested || backup->cancelled;
+}
+
+/* ---- The target --------------------------------------------------------------------------------
+ */
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* A name SQLite or the engine may want in the folder, also when there is no such file now. */
+static bool is_own_name(const struct storage *storage, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	const char *own = strrchr(storage->path, '/') + 1;
+	size_t bytes = strlen(own);
+	char folder[PATH_MAX];
+	struct stat theirs, ours;
+	bool log = strncmp(name, own, bytes) == 0 && (!name[bytes] || name[bytes] == '-');
+	if (!log && strcmp(name, "lock") != 0)
+		return false;
+	snprintf(folder, sizeof(folder), "%.*s/.", (int)(name - path), path);
+	return stat(slash ? folder : ".", &theirs) == 0 && stat(storage->folder, &ours) == 0 &&
+	       is_same_file(&theirs, &ours);
+}
+
+/* The database or its lock by another name. */
+static bool is_own_file(const struct storage *storage, const struct stat *target)
+{
+	struct stat info;
+	return (stat(storage->path, &info) == 0 && is_same_file(&info, target)) ||
+	       (fstat(storage->lock_file, &info) == 0 && is_same_file(&info, target));
+}
+
+/* SQLite would take it for the new copy's own and play it into it. */
+static bool has_leftover(const char *path, const char *suffix)
+{
+	char beside[PATH_MAX];
+	struct stat info;
+	snprintf(beside, sizeof(beside), "%s%s", path, suffix);
+	return stat(beside, &info) == 0 && info.st_size > 0;
+}
+
+static int check_target(const struct storage *storage, const char *path, struct failure *failure)
+{
+	struct stat info;
+	bool found = stat(path, &info) == 0; /* what is wrong with its folder, a file there tells */
+	if (is_own_name(storage, path) || (found && is_own_file(storage, &info)))
+		return failure_set(failure, DB_EINVAL,
+			SHOWN_PATH " belongs to the database that is to be copied", path);
+	if (found && !S_ISREG(info.st_mode))
+		return failure_set(failure, DB_EINVAL, SHOWN_PATH " is not a file", path);
+	if (has_leftover(path, "-wal") || has_leftover(path, "-journal"))
+		return failure_set(failure, DB_EINUSE,
+			SHOWN_PATH " has a log beside it: somebody uses it, or died with it", path);
+	return 0;
+}
+
+static int target_error(int error, const char *path, struct failure *failure)
+{
+	bool denied = error == EACCES || error == EPERM || error == EROFS;
+	bool full = error == ENOSPC || error == EDQUOT;
+	return failure_set(failure,
+		denied ? DB_EDENIED
+		: full ? DB_EFULL
+		       : DB_EOPEN,
+		"cannot write the backup " SHOWN_PATH ": %s", path, strerrordesc_np(error));
+}
+
+/* An empty file for SQLite to fill, as private as the database. */
+static int make_temporary(
+	const struct storage *storage, const char *temporary, struct failure *failure)
+{
+	struct stat info;
+	mode_t mode = stat(storage->path, &info) ? 0600 : info.st_mode & 0666;
+	unlink(temporary);
+	int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (file < 0)
+		return target_error(errno, temporary, failure);
+	close(file);
+	return 0;
 }
 
 /* ---- The copy ----------------------------------------------------------------------------------
@@ -140,22 +226,15 @@ static int sync_file(const char *path, struct failure *failure)
 		      : 0;
 }
 
-static int copy_to(struct backup *backup, sqlite3 *source, struct failure *failure)
+static int copy_to(
+	struct backup *backup, sqlite3 *source, const char *temporary, struct failure *failure)
 {
 	const char *path = backup->options.path;
-	char *temporary = NULL;
-	if (asprintf(&temporary, "%s.partial", path) < 0)
-		return failure_set(failure, DB_ENOMEM, NULL);
-	unlink(temporary);
 	int status = copy_database(backup, source, temporary, failure);
 	if (status == 0)
 		status = sync_file(temporary, failure);
 	if (status == 0 && rename(temporary, path))
-		status = failure_set(failure, DB_EIO, "cannot rename the backup to %s: %s", path,
-			strerrordesc_np(errno));
-	if (status)
-		unlink(temporary);
-	free(temporary);
+		status = target_error(errno, path, failure);
 	return status;
 }
 
@@ -177,8 +256,8 @@ static int lock_everything(struct db_engine *engine, struct failure *failure)
 	return rc ? failure_set(failure, rc, "%s", backup->owner.wait_text) : 0;
 }
 
-static int copy_from_snapshot(
-	struct db_engine *engine, struct connection *connection, struct failure *failure)
+static int copy_from_snapshot(struct db_engine *engine, struct connection *connection,
+	const char *temporary, struct failure *failure)
 {
 	struct backup *backup = &engine->backup;
 	int status = lock_everything(engine, failure);
@@ -188,7 +267,7 @@ static int copy_from_snapshot(
 	if (!backup->options.keep_exclusive)
 		global_lock_downgrade(&backup->owner, &engine->global);
 	if (status == 0)
-		status = copy_to(backup, connection->db, failure);
+		status = copy_to(backup, connection->db, temporary, failure);
 	if (connection_in_transaction(connection))
 		sqlite3_exec(connection->db, "ROLLBACK", NULL, NULL, NULL);
 	return status;
@@ -200,7 +279,7 @@ static struct cancel_task begin_task(struct db_engine *engine)
 	bool cancellable = !wanted->exempt && !engine->options.no_action;
 	const struct cancel_task_options options = { .struct_size = sizeof(options),
 		.key = wanted->key,
-		.signature = statement_hash("backup"),
+		.signature = wanted->signature ? wanted->signature : statement_hash("backup"),
 		.class_index = wanted->class_index,
 		.flags = (uint8_t)(CANCEL_BACKGROUND | (cancellable ? CANCEL_CANCELLABLE : 0)),
 		.action = backup_action,
@@ -208,17 +287,36 @@ static struct cancel_task begin_task(struct db_engine *engine)
 	return createCancel(&options);
 }
 
-static int attempt(struct db_engine *engine, struct failure *failure)
+/* Leaves nothing behind when it fails. */
+static int attempt_with(struct db_engine *engine, const char *temporary, struct failure *failure)
 {
 	struct backup *backup = &engine->backup;
 	struct connection *connection = NULL;
-	failure_clear(failure);
-	int status = connection_open(&engine->connections, &connection, failure);
+	int status = make_temporary(&engine->storage, temporary, failure);
+	if (status)
+		return status;
+	status = connection_open(&engine->connections, &connection, failure);
 	if (status == 0)
-		status = copy_from_snapshot(engine, connection, failure);
+		status = copy_from_snapshot(engine, connection, temporary, failure);
 	if (connection)
 		connection_close(connection);
 	lock_release_all(&backup->owner);
+	if (status)
+		unlink(temporary);
+	return status;
+}
+
+static int attempt(struct db_engine *engine, struct failure *failure)
+{
+	const char *path = engine->backup.options.path;
+	char *temporary = NULL;
+	failure_clear(failure);
+	int status = check_target(&engine->storage, path, failure);
+	if (status == 0 && asprintf(&temporary, "%s.partial", path) < 0)
+		status = failure_set(failure, DB_ENOMEM, NULL);
+	if (status == 0)
+		status = attempt_with(engine, temporary, failure);
+	free(temporary);
 	return status;
 }
 

@@ -366,7 +366,9 @@ uint32_t db_activities(struct db_engine *engine, struct db_activity *activities,
 
 struct db_backup_options { /* zero = default */
 	size_t struct_size;
-	const char *path;	 /* required; written under a temporary name, then renamed */
+	/* Required. Written under a temporary name, then renamed; never over the engine's own
+	 * files, or beside another database's log. */
+	const char *path;
 	uint32_t pages_per_step; /* [256] */
 	uint64_t step_pause_ns;	 /* [0] between steps, to stretch it */
 	bool keep_exclusive;	 /* hold the global lock exclusively to the end */
@@ -375,6 +377,7 @@ struct db_backup_options { /* zero = default */
 	bool no_rerun;		 /* a cancel by libcancel ends it; else it starts again when calm */
 	uint8_t class_index;
 	uint64_t key;
+	uint64_t signature; /* 0: one of the engine's */
 	/* On the backup's thread; may be NULL; may start the next backup. */
 	void (*on_done)(void *arg, int status, const char *message);
 	void *arg;

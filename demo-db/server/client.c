@@ -145,7 +145,7 @@ void client_cancel(struct client *client, bool timed_out)
 		return;
 	if (timed_out)
 		atomic_store_explicit(&client->timed_out, true, memory_order_relaxed);
-	if (db_cancel_session(client->session))
+	if (db_cancel_session(client->session) || backup_cancel(client))
 		atomic_store_explicit(&client->interrupted, true, memory_order_relaxed);
 }
 

@@ -92,12 +92,11 @@ static void read_name(struct cursor *c, struct dialect *d)
 
 static void read_value(struct cursor *c, struct dialect *d)
 {
+	static const struct token space = { .kind = TOKEN_SYMBOL, .text = " ", .bytes = 1 };
 	d->value_default = token_is(&c->token, "default");
 	while (!at_end(c) && c->token.kind != TOKEN_BAD) {
 		if (d->value[0] && c->token.spaced)
-			append_plain(d->value, sizeof d->value,
-				&(struct token){ .kind = TOKEN_SYMBOL, .text = " ", .bytes = 1 },
-				false);
+			append_plain(d->value, sizeof d->value, &space, false);
 		append_plain(d->value, sizeof d->value, &c->token, false);
 		step(c);
 	}
@@ -306,10 +305,9 @@ static const struct {
 static int translate_explain(struct cursor *c, struct dialect *d, const char *sql, size_t bytes,
 	const struct dialect_context *context)
 {
-	static const char *const running[] = { "analyze", "(" };
 	bool plan = accept(c, "query") && accept(c, "plan");
 	accept(c, "verbose");
-	if (!plan && (token_is(&c->token, running[0]) || token_is_symbol(&c->token, running[1]))) {
+	if (!plan && (token_is(&c->token, "analyze") || token_is_symbol(&c->token, "("))) {
 		refuse(d, "0A000", "EXPLAIN with options is not supported",
 			"EXPLAIN alone shows SQLite's query plan.");
 		return 0;
@@ -319,11 +317,9 @@ static int translate_explain(struct cursor *c, struct dialect *d, const char *sq
 	int status = rewrite_sql(&rewrite, at, (size_t)(sql + bytes - at));
 	if (status == 0 && rewrite.error[0])
 		refuse(d, rewrite.sqlstate, rewrite.error, "");
-	else if (status == 0)
-		status = asprintf(&d->sql, "EXPLAIN QUERY PLAN %s",
-				 rewrite.sql ? rewrite.sql : "") < 0
-				 ? -1
-				 : 0;
+	else if (status == 0 &&
+		 asprintf(&d->sql, "EXPLAIN QUERY PLAN %s", rewrite.sql ? rewrite.sql : "") < 0)
+		status = -1;
 	if (d->kind != DIALECT_REFUSED)
 		d->kind = DIALECT_SQL;
 	free(rewrite.sql);
@@ -497,6 +493,22 @@ static bool translate_maintenance(struct cursor *c, struct dialect *d, const cha
 	return true;
 }
 
+static int translate_backup(struct cursor *c, struct dialect *d)
+{
+	const struct token path = c->token;
+	if (path.kind == TOKEN_STRING)
+		step(c);
+	if (path.kind != TOKEN_STRING || !at_end(c)) {
+		refuse_syntax(d, c);
+		return 0;
+	}
+	d->kind = DIALECT_BACKUP;
+	d->sql = calloc(1, path.bytes);
+	if (d->sql)
+		append_plain(d->sql, path.bytes, &path, false);
+	return d->sql ? 0 : -1;
+}
+
 /* Statements told by their first word. True: `d` is complete (or memory ran out, see *status). */
 static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 {
@@ -546,7 +558,9 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 		append_plain(d->name, sizeof d->name, &first, true);
 	} else if (token_is(&first, "checkpoint") && at_end(c)) {
 		d->kind = DIALECT_CHECKPOINT;
-	} else
+	} else if (token_is(&first, "backup") && accept(c, "to"))
+		*status = translate_backup(c, d);
+	else
 		taken = refuse_by_word(&first, d);
 	return taken || d->kind == DIALECT_REFUSED || *status != 0;
 }

@@ -33,6 +33,7 @@
  *   TRUNCATE [TABLE] t             DELETE FROM t
  *   SET, SHOW, RESET, DISCARD      recognised, for the session to answer
  *   PREPARE, EXECUTE (with constants), DEALLOCATE          recognised, for the session to answer
+ *   CHECKPOINT, PAUSE, RESUME, BACKUP TO 'path'            demo-db's own, for the operator
  *   VACUUM t, ANALYZE t            recognised: the table form is a no-op here
  *   COPY, LISTEN, NOTIFY, DECLARE, CREATE FUNCTION/ROLE/…  refused with 0A000 and a hint
  *
@@ -57,6 +58,7 @@ enum dialect_kind {
 	DIALECT_REFUSED, /* sqlstate, message, hint */
 	DIALECT_INTAKE,	 /* PAUSE or RESUME, in `name` */
 	DIALECT_CHECKPOINT,
+	DIALECT_BACKUP,	    /* `sql` is the path as it was written, quotes resolved */
 	DIALECT_PREPARE,    /* name; `sql` is the client's, untranslated; types in `value` */
 	DIALECT_EXECUTE,    /* name; `sql` is what stands in the parentheses, untranslated */
 	DIALECT_DEALLOCATE, /* name; "" all */

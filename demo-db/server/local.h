@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* local.h - statements the server answers itself: SET, SHOW, RESET, DISCARD, PAUSE, RESUME,
- * CHECKPOINT. */
+ * CHECKPOINT. BACKUP is one too, but takes its time: backup.h. */
 #ifndef DEMO_DB_LOCAL_H
 #define DEMO_DB_LOCAL_H
 

@@ -45,7 +45,7 @@ static int translate(struct statement *s, const struct dialect_context *context)
 	int status = dialect_translate(named, strlen(named), context, &s->dialect);
 	free(s->columns.sql);
 	s->columns.sql = NULL;
-	if (status == 0 && s->dialect.sql) {
+	if (status == 0 && s->dialect.sql && s->dialect.kind != DIALECT_BACKUP) {
 		size_t bytes = strlen(s->dialect.sql);
 		s->kind = business_of(s->dialect.sql, bytes);
 		s->signature = hash_of(s->dialect.sql, bytes);

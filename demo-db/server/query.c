@@ -61,10 +61,8 @@ void query_take(struct query *q, struct statement *statement)
 /* ---- Starting a statement -------------------------------------------------------------------
  */
 
-/* On the worker that ran it; the last thing that worker does with the client. */
-static void on_done(void *arg, const struct db_result *result)
+void query_ended(struct client *client, const struct db_result *result)
 {
-	struct client *client = arg;
 	struct query *q = &client->query;
 	atomic_store_explicit(&client->in_callback, true, memory_order_relaxed);
 	q->result = *result;
@@ -73,6 +71,11 @@ static void on_done(void *arg, const struct db_result *result)
 	atomic_store_explicit(&q->running, RUNNING_ENDED, memory_order_release);
 	reactor_kick(client->server->reactor, &client->source);
 	atomic_store_explicit(&client->in_callback, false, memory_order_release);
+}
+
+static void on_done(void *arg, const struct db_result *result)
+{
+	query_ended(arg, result);
 }
 
 /* Runs q->request; then `next`. True: it has ended; false: a worker has it. */
@@ -252,6 +255,34 @@ static bool is_asked(const struct client *client, enum control control)
 	       control != CONTROL_COMMIT && control != CONTROL_ROLLBACK;
 }
 
+/* It asks neither the gate nor the pause: it takes no worker, and an operator wants it now. */
+static bool start_backup(struct client *client)
+{
+	struct query *q = &client->query;
+	if (!client_may_control(client))
+		return query_fail(client, "42501", "permission denied to execute BACKUP",
+			"The role needs \"raise\" in the server's configuration.");
+	if (transaction(client) != 'I')
+		return query_fail(client, "25001", "BACKUP cannot run inside a transaction block",
+			"It would wait for the block's own end.");
+	q->business = intake_business(client, BUSINESS_ANALYTICAL);
+	q->ran_any = true;
+	q->step = STEP_RAN;
+	watch_statement(client);
+	rows_begin(client, false);
+	atomic_store_explicit(&q->running, RUNNING_PENDING, memory_order_relaxed);
+	int rc = backup_start(client);
+	if (rc == 0)
+		return false;
+	atomic_store_explicit(&q->running, RUNNING_NOTHING, memory_order_relaxed);
+	client_set_watch(client, WATCH_NOTHING, 0, 0);
+	return query_fail(client, db_error_sqlstate(rc),
+		rc == DB_EBUSY	  ? "another backup is running"
+		: rc == DB_EINVAL ? "the path of the backup is empty or too long"
+				  : db_error_text(rc),
+		NULL);
+}
+
 static bool step_ask(struct client *client)
 {
 	struct query *q = &client->query;
@@ -267,6 +298,8 @@ static bool step_ask(struct client *client)
 	if (q->simple && q->statement->parameter_count != q->literal_count)
 		return query_fail(client, "42P02", "there is no parameter $1",
 			"Parameters belong to the extended protocol.");
+	if (q->statement->dialect.kind == DIALECT_BACKUP)
+		return start_backup(client);
 	if (local_is(q->statement)) {
 		rows_begin(client, q->simple || (q->portal && q->portal->describe_next));
 		if (!local_answer(client)) {

@@ -90,6 +90,10 @@ void query_begin_sync(struct client *client);
 void query_begin_failure(struct client *client);
 enum query_answer query_run(struct client *client);
 
+/* What runs for the client elsewhere (running is PENDING) has ended. Any thread, the last it does
+ * with the client. */
+void query_ended(struct client *client, const struct db_result *result);
+
 /* Makes it the statement in hand; shared. */
 void query_take(struct query *query, struct statement *statement);
 

@@ -319,6 +319,7 @@ static void take_down(struct server *server)
 	runtime_stop();
 	intake_free(&server->intake);
 	pthread_cond_destroy(&server->left);
+	pthread_mutex_destroy(&server->backup.lock);
 	pthread_mutex_destroy(&server->lock);
 	free(server);
 }
@@ -335,6 +336,7 @@ int server_start(struct server **out, const struct config *config, char message[
 	pthread_cond_init(&server->left, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	pthread_mutex_init(&server->lock, NULL);
+	pthread_mutex_init(&server->backup.lock, NULL);
 	if (bring_up(server, message)) {
 		server->draining = true;
 		take_down(server);

@@ -8,6 +8,7 @@
 #ifndef DEMO_DB_SERVER_H
 #define DEMO_DB_SERVER_H
 
+#include "demo-db/server/backup.h"
 #include "demo-db/server/client.h"
 #include "demo-db/server/intake.h"
 
@@ -51,6 +52,7 @@ struct server {
 	bool ticking;
 	_Atomic bool stop_ticking;
 	struct intake intake;
+	struct backup_turn backup;
 	struct metrics *metrics;      /* NULL: none */
 	_Atomic bool partial_indexes; /* some index has a WHERE: literals may matter to plans */
 };

@@ -283,6 +283,51 @@ static void a_backup_to_nowhere_says_so(void **state)
 	must(s[0], "UPDATE t SET n = 1");
 }
 
+/* Refused at once, though the lock is not to be had. */
+static void a_backup_over_the_database_s_own_files_is_refused(void **state)
+{
+	static const char *const own[] = { "demo.db", "demo.db-wal", "demo.db-shm", "lock",
+		"alias" };
+	char path[256], alias[256];
+	(void)state;
+	snprintf(path, sizeof(path), "%s/demo.db", fixture.dir);
+	snprintf(alias, sizeof(alias), "%s/alias", fixture.dir);
+	assert_int_equal(link(path, alias), 0);
+	must(s[0], "BEGIN");
+	must(s[0], "SELECT count(*) FROM t");
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		snprintf(path, sizeof(path), "%s/%s", fixture.dir, own[i]);
+		start_backup((struct db_backup_options){ .path = path });
+		assert_int_equal(await_backup(), DB_EINVAL);
+		assert_non_null(strstr(told.message, own[i]));
+	}
+	start_backup((struct db_backup_options){ .path = fixture.dir });
+	assert_int_equal(await_backup(), DB_EINVAL);
+	must(s[0], "UPDATE t SET n = 1");
+	must(s[0], "COMMIT");
+	unlink(alias);
+}
+
+/* SQLite would play the log into the new copy. */
+static void a_backup_beside_another_database_s_log_is_refused(void **state)
+{
+	char log[256];
+	(void)state;
+	start_backup((struct db_backup_options){ 0 });
+	assert_int_equal(await_backup(), DB_OK);
+	snprintf(log, sizeof(log), "%s-wal", copy);
+	FILE *file = fopen(log, "w");
+	assert_non_null(file);
+	fputs("a log", file);
+	fclose(file);
+	start_backup((struct db_backup_options){ 0 });
+	assert_int_equal(await_backup(), DB_EINUSE);
+	assert_false(partial_is_left());
+	unlink(log);
+	start_backup((struct db_backup_options){ 0 });
+	assert_int_equal(await_backup(), DB_OK);
+}
+
 static int backups_left;
 static pthread_t backup_threads[3];
 
@@ -348,6 +393,8 @@ int main(void)
 		TEST(a_backup_that_keeps_the_lock_bars_everybody),
 		TEST(a_cancelled_backup_leaves_nothing_and_keeps_the_old_copy),
 		TEST(a_backup_to_nowhere_says_so),
+		TEST(a_backup_over_the_database_s_own_files_is_refused),
+		TEST(a_backup_beside_another_database_s_log_is_refused),
 		TEST(one_backup_at_a_time),
 		TEST(the_end_of_a_backup_may_start_the_next_on_the_same_thread),
 	};

@@ -38,6 +38,24 @@ static void assert_refused(const char *from, const char *sqlstate)
 	dialect_free(&d);
 }
 
+static void the_path_of_a_backup_is_its_text(void **state)
+{
+	(void)state;
+	struct dialect d = translate("Backup TO '/a folder/it''s here' ;");
+	assert_int_equal(d.kind, DIALECT_BACKUP);
+	assert_string_equal(d.sql, "/a folder/it's here");
+	dialect_free(&d);
+	d = translate("backup to ''");
+	assert_int_equal(d.kind, DIALECT_BACKUP);
+	assert_string_equal(d.sql, "");
+	dialect_free(&d);
+	assert_refused("backup to", "42601");
+	assert_refused("backup to $1", "42601");
+	assert_refused("backup to name", "42601");
+	assert_refused("backup to 'a' 'b'", "42601");
+	assert_refused("backup to 'open", "42601");
+}
+
 static void a_cast_wraps_the_operand_before_it(void **state)
 {
 	(void)state;
@@ -315,6 +333,7 @@ static void a_string_of_statements_is_cut_at_its_semicolons(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_path_of_a_backup_is_its_text),
 		cmocka_unit_test(a_cast_wraps_the_operand_before_it),
 		cmocka_unit_test(a_divisor_is_looked_at),
 		cmocka_unit_test(patterns_and_their_negations),
