@@ -81,7 +81,8 @@ extern "C" {
 	X(DB_ENOSAVEPOINT, 51, "3B001", "no such savepoint")                                       \
 	X(DB_EAMBIGUOUS, 52, "42702", "ambiguous column")                                          \
 	X(DB_EGROUPING, 53, "42803", "aggregate in the wrong place")                               \
-	X(DB_EREFERENCE, 54, "42P10", "invalid column reference")
+	X(DB_EREFERENCE, 54, "42P10", "invalid column reference")                                  \
+	X(DB_ETRUNCATION, 55, "22001", "value too long")
 
 enum db_error {
 	DB_OK = 0,
@@ -154,6 +155,9 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 /* For the host's tables and functions: what this thread prepares and steps between `true` and
  * `false` (they nest) reads SQLite's schema and nobody's table, so it takes no locks. */
 void db_reads_schema(bool on);
+/* For the same: how many statements this thread has begun to run, so that what a function looked up
+ * in the schema can be kept while one runs. */
+uint64_t db_run_number(void);
 
 /* Opens the data folder and starts the workers. 0, or a negative error with one line of at most
  * DB_MESSAGE_MAX bytes in `message` (may be NULL). Nothing is left behind on error. Call

@@ -201,10 +201,18 @@ static void tell_columns(struct db_session *session, const struct db_row *row)
 		request->on_columns(request->arg, row);
 }
 
+static _Thread_local uint64_t runs;
+
+uint64_t db_run_number(void)
+{
+	return runs;
+}
+
 static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 {
 	const struct db_row row = { .stmt = stmt };
 	uint32_t tries = 0;
+	runs++;
 	for (;;) {
 		int rc = sqlite3_step(stmt);
 		if (session->run.rows == 0 && connection_try_again(rc, &tries)) {

@@ -5,6 +5,8 @@
  * functions_text.c.
  */
 #include "demo-db/server/functions.h"
+#include "demo-db/server/assign.h"
+#include "demo-db/server/functions_casts.h"
 #include "demo-db/server/functions_text.h"
 
 #include <ctype.h>
@@ -17,8 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* `format` takes both, or (of one conversion) the first. */
-static void refuse(sqlite3_context *c, const char *format, const char *a, const char *b)
+void cast_refuse(sqlite3_context *c, const char *format, const char *a, const char *b)
 {
 	char *message = sqlite3_mprintf(format, a, b);
 	if (message)
@@ -40,16 +41,14 @@ static bool ends(const char *at)
 
 /* ---- Numbers -------------------------------------------------------------------------------- */
 
-static const struct integer_type {
-	const char *name;
-	int64_t least, most;
-} integer_types[] = { { "smallint", INT16_MIN, INT16_MAX }, { "integer", INT32_MIN, INT32_MAX },
-	{ "bigint", INT64_MIN, INT64_MAX } };
+const struct integer_type integer_types[] = { { "smallint", INT16_MIN, INT16_MAX },
+	{ "integer", INT32_MIN, INT32_MAX }, { "bigint", INT64_MIN, INT64_MAX },
+	{ "integer", INT64_MIN, INT64_MAX } };
 
 static void give_integer(sqlite3_context *c, const struct integer_type *type, int64_t value)
 {
 	if (value < type->least || value > type->most)
-		refuse(c, "%s out of range", type->name, "");
+		cast_refuse(c, "%s out of range", type->name, "");
 	else
 		sqlite3_result_int64(c, value);
 }
@@ -60,53 +59,54 @@ static void integer_of_text(sqlite3_context *c, const struct integer_type *type,
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
 	if (end == text || !ends(end))
-		refuse(c, INVALID, type->name, text);
+		cast_refuse(c, INVALID, type->name, text);
 	else if (errno || value < type->least || value > type->most)
-		refuse(c, "value \"%.100s\" is out of range for type %s", text, type->name);
+		cast_refuse(c, "value \"%.100s\" is out of range for type %s", text, type->name);
 	else
 		sqlite3_result_int64(c, value);
 }
 
 /* Rounds halves away from zero, as numeric does. */
-static void to_integer(sqlite3_context *c, int argc, sqlite3_value **argv)
+void cast_integer(sqlite3_context *c, const struct integer_type *type, sqlite3_value *from)
 {
-	const struct integer_type *type = sqlite3_user_data(c);
-	(void)argc;
-	switch (sqlite3_value_type(argv[0])) {
+	switch (sqlite3_value_type(from)) {
 	case SQLITE_NULL:
 		return;
 	case SQLITE_INTEGER:
-		give_integer(c, type, sqlite3_value_int64(argv[0]));
+		give_integer(c, type, sqlite3_value_int64(from));
 		return;
 	case SQLITE_FLOAT: {
-		double value = round(sqlite3_value_double(argv[0]));
+		double value = round(sqlite3_value_double(from));
 		if (value >= -0x1p63 && value < 0x1p63)
 			give_integer(c, type, (int64_t)value);
 		else
-			refuse(c, "%s out of range", type->name, "");
+			cast_refuse(c, "%s out of range", type->name, "");
 		return;
 	}
 	default:
-		integer_of_text(c, type, (const char *)sqlite3_value_text(argv[0]));
+		integer_of_text(c, type, (const char *)sqlite3_value_text(from));
 	}
 }
 
-/* Of numeric, or (by its user data) of double precision. */
-static void to_real(sqlite3_context *c, int argc, sqlite3_value **argv)
+static void to_integer(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-	const char *type = sqlite3_user_data(c);
-	bool numeric = strcmp(type, "numeric") == 0;
 	(void)argc;
-	if (sqlite3_value_type(argv[0]) == SQLITE_INTEGER && numeric) {
-		sqlite3_result_value(c, argv[0]);
+	cast_integer(c, sqlite3_user_data(c), argv[0]);
+}
+
+void cast_real(sqlite3_context *c, const char *type, sqlite3_value *from)
+{
+	bool numeric = strcmp(type, "numeric") == 0;
+	if (sqlite3_value_type(from) == SQLITE_INTEGER && numeric) {
+		sqlite3_result_value(c, from);
 		return;
 	}
-	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT) {
-		if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
-			sqlite3_result_double(c, sqlite3_value_double(argv[0]));
+	if (sqlite3_value_type(from) != SQLITE_TEXT) {
+		if (sqlite3_value_type(from) != SQLITE_NULL)
+			sqlite3_result_double(c, sqlite3_value_double(from));
 		return;
 	}
-	const char *text = (const char *)sqlite3_value_text(argv[0]);
+	const char *text = (const char *)sqlite3_value_text(from);
 	char *end;
 	errno = 0;
 	long long whole = strtoll(text, &end, 10);
@@ -116,9 +116,16 @@ static void to_real(sqlite3_context *c, int argc, sqlite3_value **argv)
 	}
 	double value = strtod(text, &end);
 	if (end == text || !ends(end))
-		refuse(c, INVALID, type, text);
+		cast_refuse(c, INVALID, type, text);
 	else
 		sqlite3_result_double(c, value);
+}
+
+/* Of numeric, or (by its user data) of double precision. */
+static void to_real(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	cast_real(c, sqlite3_user_data(c), argv[0]);
 }
 
 /* PostgreSQL takes every beginning of these words that tells them apart. */
@@ -139,21 +146,26 @@ static int bool_of_text(const char *text)
 	return -1;
 }
 
+void cast_bool(sqlite3_context *c, sqlite3_value *from)
+{
+	if (sqlite3_value_type(from) == SQLITE_NULL)
+		return;
+	if (sqlite3_value_type(from) != SQLITE_TEXT) {
+		sqlite3_result_int(c, sqlite3_value_double(from) != 0.0);
+		return;
+	}
+	const char *text = (const char *)sqlite3_value_text(from);
+	int value = bool_of_text(text);
+	if (value < 0)
+		cast_refuse(c, INVALID, "boolean", text);
+	else
+		sqlite3_result_int(c, value);
+}
+
 static void to_bool(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	(void)argc;
-	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
-		return;
-	if (sqlite3_value_type(argv[0]) != SQLITE_TEXT) {
-		sqlite3_result_int(c, sqlite3_value_double(argv[0]) != 0.0);
-		return;
-	}
-	const char *text = (const char *)sqlite3_value_text(argv[0]);
-	int value = bool_of_text(text);
-	if (value < 0)
-		refuse(c, INVALID, "boolean", text);
-	else
-		sqlite3_result_int(c, value);
+	cast_bool(c, argv[0]);
 }
 
 static void to_divisor(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -189,7 +201,7 @@ static regex_t *compiled(sqlite3_context *c, const char *pattern, int flags)
 		char why[80];
 		regerror(failed, regex, why, sizeof why);
 		free(regex);
-		refuse(c, "invalid regular expression: %s%s", why, "");
+		cast_refuse(c, "invalid regular expression: %s%s", why, "");
 		return NULL;
 	}
 	sqlite3_set_auxdata(c, 0, regex, free_regex);
@@ -248,6 +260,8 @@ int functions_install(sqlite3 *db)
 	int rc = install_casts(db);
 	if (rc == SQLITE_OK)
 		rc = functions_text_install(db);
+	if (rc == SQLITE_OK)
+		rc = assign_install(db);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "PRAGMA case_sensitive_like = ON", NULL, NULL, NULL);
 	return rc;

@@ -177,7 +177,7 @@ static void end_term(struct rewriter *r)
 static void watch_order(struct rewriter *r)
 {
 	static const char *const ends[] = { "limit", "offset", "fetch", "for", "rows", "range",
-		"groups", "union", "except", "intersect", "returning", NULL };
+		"groups", "union", "except", "intersect", "returning", "on", NULL };
 	const struct token *t = &r->token;
 	bool *inside = &r->order[r->depth].inside;
 	if (!*inside) {
@@ -255,7 +255,10 @@ static void write_symbol(struct rewriter *r)
 
 static void write_word(struct rewriter *r)
 {
-	const char *replaced = r->create_table ? rewrite_column_type(&r->token) : NULL;
+	static const char *const names[] = { "column", "add", "drop", "rename", "to", NULL };
+	bool name = token_is_symbol(&r->previous, "(") || token_is_symbol(&r->previous, ",") ||
+		    rewrite_in_list(&r->previous, names);
+	const char *replaced = r->create_table && !name ? rewrite_column_type(&r->token) : NULL;
 	bool key =
 		r->create_table && token_is(&r->token, "key") && token_is(&r->previous, "primary");
 	rewrite_operand_begins(r);
@@ -276,6 +279,7 @@ static void write_one(struct rewriter *r)
 {
 	close_divisor(r);
 	watch_order(r);
+	rewrite_assign(r);
 	if (r->token.kind == TOKEN_CAST) {
 		rewrite_step(r);
 		rewrite_cast(r);
@@ -316,6 +320,7 @@ static void finish(struct rewriter *r)
 	close_divisor(r);
 	if (r->order[r->depth].inside)
 		end_term(r);
+	rewrite_assign_end(r);
 }
 
 int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)

@@ -281,5 +281,7 @@ const char *rewrite_column_type(const struct token *t)
 		"serial8", NULL };
 	if (rewrite_in_list(t, serials))
 		return "INTEGER";
+	if (token_is(t, "int")) /* a table made AS a SELECT has INT for all integers */
+		return "int4";
 	return token_is(t, "bytea") ? "BLOB" : NULL;
 }

@@ -27,6 +27,30 @@ enum rewrite_paren { /* what an open parenthesis is */
 	PAREN_WORDS,  /* of a call whose FROM, FOR or IN is a comma */
 };
 
+enum assign_part { /* where in a statement that stores values */
+	ASSIGN_NOTHING,
+	ASSIGN_INSERT,	   /* before its rows */
+	ASSIGN_ROW,	   /* in the only row of VALUES */
+	ASSIGN_ROWS,	   /* in several, or in a query, that became a common table */
+	ASSIGN_TARGET,	   /* behind SET, before = */
+	ASSIGN_EXPRESSION, /* the next token begins one */
+	ASSIGN_VALUE,	   /* in the expression */
+	ASSIGN_TUPLE,	   /* in a row of them */
+	ASSIGN_QUERY,	   /* the next token begins the query a list of columns is set from */
+};
+
+struct assignment {
+	enum assign_part part;
+	struct token table;   /* no text: none yet */
+	struct lexer columns; /* in front of the next name; at NULL: columns by their place */
+	unsigned place;	      /* of the next column */
+	unsigned count;	      /* columns of the common table */
+	unsigned depth;	      /* of parentheses around its rows, or of the row's own values */
+	const char *rows_at;
+	bool tuple; /* the columns in front of = are a list */
+	bool open;  /* a value is being written */
+};
+
 #define REWRITE_COMMAS_MAX 2 /* remembered inside a parenthesis */
 
 struct rewriter {
@@ -51,6 +75,7 @@ struct rewriter {
 	bool order_word;		/* ORDER, or ORDER BY, was just written */
 	bool schema;			/* CREATE or ALTER: it is kept as SQLite's text */
 	bool create_table, create_index, drop;
+	struct assignment assign;
 };
 
 void rewrite_append(struct text *t, const char *data, size_t bytes);
@@ -74,6 +99,10 @@ bool rewrite_typed_literal(struct rewriter *r); /* date '2024-02-29' */
 void rewrite_skip_parenthesised(struct rewriter *r);
 /* A type of columns that has another name in SQLite; NULL: none. */
 const char *rewrite_column_type(const struct token *t);
+
+/* rewrite_assign.c: before each token, and behind the last. */
+void rewrite_assign(struct rewriter *r);
+void rewrite_assign_end(struct rewriter *r);
 
 /* rewrite_forms.c; true: taken, `r->token` is behind it. */
 bool rewrite_dropped(struct rewriter *r);  /* what means nothing here */

@@ -70,10 +70,12 @@ static bool fill_columns(struct query *q, const struct db_row *row, bool values)
 			type = value_pg_type(NULL, values ? db_row_value(row, i).type : DB_NULL);
 		}
 		uint16_t format = format_of(q, i);
-		int scale = type == PG_NUMERIC ? value_scale(db_row_declared(row, i)) : -1;
+		const char *declared = db_row_declared(row, i);
+		int scale = type == PG_NUMERIC ? value_scale(declared) : -1;
 		q->columns[i] = (struct wire_column){ .name = db_row_name(row, i),
 			.scaled = scale >= 0,
 			.scale = (uint8_t)(scale < 0 ? 0 : scale),
+			.width = type == PG_BPCHAR && declared ? value_width(declared) : 0,
 			.type = type,
 			.length = value_pg_length(type),
 			.format = value_has_binary(type) ? format : 0 };

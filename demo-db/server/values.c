@@ -77,7 +77,12 @@ static enum pg_type declared_type(const char *declared)
 	size_t bytes = 0;
 	while (isalnum((unsigned char)declared[bytes]))
 		bytes++;
-	return value_type_named(declared, bytes);
+	enum pg_type type = value_type_named(declared, bytes);
+	if (type == PG_BPCHAR && strcasestr(declared, "varying"))
+		return PG_VARCHAR;
+	if (type == PG_TIMESTAMP && strcasestr(declared, "with time zone"))
+		return PG_TIMESTAMPTZ;
+	return type;
 }
 
 static enum pg_type type_of_value(enum db_type actual)
@@ -113,6 +118,15 @@ int value_scale(const char *declared)
 		sscanf(open, "(%9d ,%9d", &precision, &scale) != 2)
 		return -1;
 	return scale >= 0 && scale <= SCALE_MAX ? scale : -1;
+}
+
+uint32_t value_width(const char *declared)
+{
+	unsigned width = strncasecmp(declared, "bpchar", 6) == 0 ? 0 : 1;
+	const char *open = strchr(declared, '(');
+	if (declared_type(declared) != PG_BPCHAR)
+		return 0;
+	return open && sscanf(open, "(%9u", &width) != 1 ? 0 : width;
 }
 
 int16_t value_pg_length(enum pg_type type)
@@ -218,6 +232,22 @@ static void write_text(struct wire_out *out, struct db_value v, enum pg_type typ
 		write_counted(out, v.data, v.length);
 }
 
+static void write_padded(struct wire_out *out, struct db_value v, uint32_t width)
+{
+	static const char blanks[] = "                                ";
+	const char *text = v.data;
+	uint32_t characters = 0;
+	for (uint32_t i = 0; i < v.length; i++)
+		characters += ((unsigned char)text[i] & 0xc0) != 0x80;
+	uint32_t missing = characters < width ? width - characters : 0;
+	wire_put32(out, v.length + missing);
+	wire_put_bytes(out, text, v.length);
+	for (uint32_t part; missing; missing -= part) {
+		part = missing < sizeof blanks - 1 ? missing : (uint32_t)sizeof blanks - 1;
+		wire_put_bytes(out, blanks, part);
+	}
+}
+
 static int64_t as_integer(struct db_value v)
 {
 	if (v.type == DB_INTEGER)
@@ -283,6 +313,8 @@ void value_write(struct wire_out *out, struct db_value value, const struct wire_
 	bool number = value.type == DB_INTEGER || value.type == DB_REAL;
 	if (value.type == DB_NULL)
 		wire_put32(out, (uint32_t)-1);
+	else if (column->width && value.type == DB_TEXT)
+		write_padded(out, value, column->width);
 	else if (column->format == 1)
 		write_binary(out, value, type);
 	else if (type == PG_NUMERIC && column->scaled && number && isfinite(as_real(value)))

@@ -41,6 +41,8 @@ enum pg_type value_type_named(const char *name, size_t bytes);
 const char *value_type_name(enum pg_type type);
 /* Digits behind the point of a declared numeric(p, s); -1: as many as there are. */
 int value_scale(const char *declared);
+/* Characters of a declared char(n), which is stored without its blanks; 0: of no fixed width. */
+uint32_t value_width(const char *declared);
 int16_t value_pg_length(enum pg_type type); /* bytes, -1 variable */
 /* Is there a binary form for it here? */
 bool value_has_binary(enum pg_type type);

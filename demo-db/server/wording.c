@@ -163,6 +163,54 @@ static int place_of(const char *text, const struct token *t)
 	return wording_characters(text, (size_t)(t->text - text)) + 1;
 }
 
+/* ---- What the translation adds -----------------------------------------------------------------
+ */
+
+/* The words at the lexer? Then it is moved behind them. */
+static bool skip_words(struct lexer *lexer, const char *const *words)
+{
+	struct lexer ahead = *lexer;
+	for (; *words; words++) {
+		struct token t = lexer_next(&ahead);
+		if (!token_is(&t, *words) && !token_is_symbol(&t, *words))
+			return false;
+	}
+	*lexer = ahead;
+	return true;
+}
+
+static void skip_behind(struct lexer *lexer, const char *word)
+{
+	struct token t;
+	do
+		t = lexer_next(lexer);
+	while (!token_is(&t, word) && !token_is_symbol(&t, word) && t.kind != TOKEN_END &&
+		t.kind != TOKEN_BAD);
+}
+
+/* The next token of the translation that is not rewrite_assign.c's. */
+static struct token next_written(struct lexer *lexer)
+{
+	static const char *const value[] = { "pg_assign", "(", NULL };
+	static const char *const type[] = { ",", "pg_column_type", "(", NULL };
+	static const char *const rows[] = { "with", "pg_source", "(", NULL };
+	static const char *const chosen[] = { ")", "select", "pg_assign", NULL };
+	for (;;) {
+		if (skip_words(lexer, type)) {
+			skip_behind(lexer, ")");
+			skip_behind(lexer, ")");
+		} else if (skip_words(lexer, rows)) {
+			skip_behind(lexer, "as");
+			skip_behind(lexer, "(");
+		} else if (skip_words(lexer, chosen)) {
+			skip_behind(lexer, "pg_source");
+			skip_behind(lexer, "true");
+		} else if (!skip_words(lexer, value)) {
+			return lexer_next(lexer);
+		}
+	}
+}
+
 /* The token at byte `offset` of `sql`, the one before it, and which of its spelling it is. */
 struct landing {
 	struct token token, before;
@@ -177,12 +225,12 @@ static bool land(const char *sql, int offset, struct landing *landing)
 		return false;
 	do {
 		landing->before = landing->token;
-		landing->token = lexer_next(&lexer);
+		landing->token = next_written(&lexer);
 		if (landing->token.kind == TOKEN_END || landing->token.kind == TOKEN_BAD)
 			return false;
 	} while (landing->token.text + landing->token.bytes <= sql + offset);
 	lexer = (struct lexer){ .at = sql, .end = landing->token.text };
-	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END; t = lexer_next(&lexer)) {
+	for (struct token t = next_written(&lexer); t.kind != TOKEN_END; t = next_written(&lexer)) {
 		landing->nth += alike(&t, &landing->token);
 		landing->nth_before +=
 			t.text != landing->before.text && alike(&t, &landing->before);

@@ -68,6 +68,45 @@ static void a_statement_with_parameters_runs(void **state)
 	assert_said("1 2 n C(UPDATE 1) Z(I)");
 }
 
+static void a_parameter_is_held_to_its_column_s_type(void **state)
+{
+	(void)state;
+	wire_query(&client, "drop table if exists typed; create table typed(i int, v varchar(2), "
+			    "b boolean)");
+	const char *const fine[] = { "12", "ab ", "on" };
+	run("insert into typed values ($1, $2, $3) returning i, v, b", fine, 3);
+	assert_said("1 2 T(i:23,v:1043,b:16) D(12,ab,t) C(INSERT 0 1) Z(I)");
+	const char *const word[] = { "x" }, *const large[] = { "3000000000" };
+	run("update typed set i = $1", word, 1);
+	assert_said("1 2 E(22P02) Z(I)");
+	run("update typed set i = $1", large, 1);
+	assert_said("1 2 E(22003) Z(I)");
+	/* int8 in binary: 1 << 32 */
+	static const char parse[] = "\0update typed set i = $1\0\0\1\0\0\0\24";
+	static const char bind[] = "\0\0\0\1\0\1\0\1\0\0\0\10\0\0\0\1\0\0\0\0\0";
+	wire_message(&client, 'P', parse, sizeof parse - 1);
+	wire_message(&client, 'B', bind, sizeof bind);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	assert_said("1 2 E(22003) Z(I)");
+	const char *const wide[] = { "abc" };
+	run("update typed set v = $1", wide, 1);
+	assert_said("1 2 E(22001) Z(I)");
+	/* a prepared statement minds what the table became */
+	const char *const later[] = { "abcd" };
+	wire_parse(&client, "s", "insert into typed values ($1)");
+	wire_sync(&client);
+	wire_talk(&client);
+	wire_query(&client, "drop table typed; create table typed(v varchar(4))");
+	wire_bind(&client, "", "s", later, 1, 0);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	assert_said("2 C(INSERT 0 1) Z(I)");
+	wire_close_named(&client, 'S', "s");
+	wire_sync(&client);
+	wire_talk(&client);
+}
+
 static void the_first_row_tells_types_nobody_declared(void **state)
 {
 	(void)state;
@@ -236,6 +275,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_statement_with_parameters_runs, login, logout),
+		cmocka_unit_test_setup_teardown(
+			a_parameter_is_held_to_its_column_s_type, login, logout),
 		cmocka_unit_test_setup_teardown(
 			the_first_row_tells_types_nobody_declared, login, logout),
 		cmocka_unit_test_setup_teardown(statements_keep_their_names, login, logout),

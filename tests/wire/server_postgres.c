@@ -62,6 +62,7 @@ int main(void)
 		script_test("transactions"),
 		script_test("errors"),
 		script_test("types"),
+		script_test("columns"),
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),

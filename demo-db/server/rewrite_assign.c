@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns what is stored into columns: each value of an INSERT, UPDATE or upsert goes through
+ * pg_assign(value, pg_column_type(table, column)), which refuses or fits it (assign.h). A column of
+ * an INSERT without a list is told by its place. Rows of several lines and those of a SELECT become
+ * a common table whose columns are assigned. It must not know what types there are.
+ */
+#include "demo-db/server/rewriter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SOURCE "pg_source" /* the common table; wording.c knows it by its name */
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static bool is_name(const struct token *t)
+{
+	return t->kind == TOKEN_WORD || t->kind == TOKEN_NAME;
+}
+
+/* [schema.]name at the lexer, `*t` its first token; `*t` is then the one behind. */
+static bool read_name(struct lexer *lexer, struct token *t, struct token *name)
+{
+	if (!is_name(t))
+		return false;
+	*name = *t;
+	*t = lexer_next(lexer);
+	while (token_is_symbol(t, ".")) {
+		*name = lexer_next(lexer);
+		*t = lexer_next(lexer);
+	}
+	return is_name(name);
+}
+
+/* The name as a string. */
+static void write_name(struct text *out, const struct token *name)
+{
+	bool quoted = name->kind == TOKEN_NAME;
+	const char *at = name->text + quoted, *end = name->text + name->bytes - quoted;
+	rewrite_append(out, "'", 1);
+	for (; at < end; at++) {
+		if (*at == '\'')
+			rewrite_append(out, "'", 1);
+		rewrite_append(out, at, 1);
+		at += quoted && *at == '"'; /* the first of a doubled quote */
+	}
+	rewrite_append(out, "'", 1);
+}
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/* The names of a list are taken one by one; without a list, places from 0. */
+struct column {
+	struct token name; /* its kind is END: by place */
+	unsigned place;
+	bool none; /* behind the list's end */
+};
+
+static struct column next_column(struct assignment *a)
+{
+	struct column column = { .name = { .kind = TOKEN_END }, .place = a->place++ };
+	if (!a->columns.at)
+		return column;
+	column.name = lexer_next(&a->columns);
+	if (token_is_symbol(&column.name, ","))
+		column.name = lexer_next(&a->columns);
+	column.none = !is_name(&column.name);
+	if (column.none)
+		a->columns.end = a->columns.at;
+	return column;
+}
+
+static void write_type(struct rewriter *r, struct assignment *a)
+{
+	struct column column = next_column(a);
+	char place[24];
+	if (column.none) { /* one value too many: SQLite says so */
+		rewrite_append_text(&r->out, ", pg_column_type(NULL, 0))");
+		return;
+	}
+	rewrite_append_text(&r->out, ", pg_column_type(");
+	write_name(&r->out, &a->table);
+	if (a->columns.at) {
+		rewrite_append_text(&r->out, ", ");
+		write_name(&r->out, &column.name);
+	} else {
+		snprintf(place, sizeof place, ", %u", column.place);
+		rewrite_append_text(&r->out, place);
+	}
+	rewrite_append_text(&r->out, "))");
+}
+
+static void open_value(struct rewriter *r)
+{
+	rewrite_append_text(&r->out, r->token.spaced ? " pg_assign(" : "pg_assign(");
+	r->token.spaced = false;
+	r->assign.open = true;
+}
+
+static void close_value(struct rewriter *r)
+{
+	if (!r->assign.open)
+		return;
+	write_type(r, &r->assign);
+	r->assign.open = false;
+	r->operand_at = REWRITE_NO_OPERAND;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* Items between commas up to the parenthesis that closes them; 0: it does not close. */
+static unsigned count_items(struct lexer lexer)
+{
+	unsigned depth = 0, count = 1;
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
+		t = lexer_next(&lexer)) {
+		if (depth == 0 && token_is_symbol(&t, ")"))
+			return count;
+		count += depth == 0 && token_is_symbol(&t, ",");
+		depth += token_is_symbol(&t, "(");
+		depth -= token_is_symbol(&t, ")");
+	}
+	return 0;
+}
+
+/* Does another row follow the one that begins here, with its parenthesis? */
+static bool is_several(struct lexer lexer)
+{
+	unsigned depth = 0;
+	struct token t;
+	do {
+		t = lexer_next(&lexer);
+		depth += token_is_symbol(&t, "(");
+		depth -= depth && token_is_symbol(&t, ")");
+	} while (depth && t.kind != TOKEN_END && t.kind != TOKEN_BAD);
+	t = lexer_next(&lexer);
+	return token_is_symbol(&t, ",");
+}
+
+/* Columns of the select list behind this; 0: only the schema knows. */
+static unsigned count_selected(struct lexer lexer)
+{
+	static const char *const ends[] = { "from", "where", "group", "having", "order", "limit",
+		"union", "except", "intersect", "returning", "window", "offset", NULL };
+	static const char *const begins[] = { "all", "distinct", NULL };
+	unsigned depth = 0, count = 1;
+	struct token before = { .kind = TOKEN_SYMBOL, .text = ",", .bytes = 1 };
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
+		t = lexer_next(&lexer)) {
+		bool distinct_from = token_is(&t, "from") && token_is(&before, "distinct");
+		bool first = token_is_symbol(&before, ",") || token_is_symbol(&before, ".");
+		if (depth == 0 && first && token_is_symbol(&t, "*"))
+			return 0;
+		if (depth == 0 &&
+			(token_is_symbol(&t, ";") || (rewrite_in_list(&t, ends) && !distinct_from)))
+			break;
+		count += depth == 0 && token_is_symbol(&t, ",");
+		depth += token_is_symbol(&t, "(");
+		depth -= depth && token_is_symbol(&t, ")");
+		if (!rewrite_in_list(&t, begins) || !token_is_symbol(&before, ","))
+			before = t;
+	}
+	return count;
+}
+
+/* The token in hand begins rows: how many columns they have. */
+static unsigned count_columns(const struct rewriter *r)
+{
+	struct lexer lexer = r->lexer;
+	if (token_is(&r->token, "values")) {
+		struct token open = lexer_next(&lexer);
+		return token_is_symbol(&open, "(") ? count_items(lexer) : 0;
+	}
+	if (r->assign.columns.at)
+		return count_items(r->assign.columns);
+	return token_is(&r->token, "select") ? count_selected(lexer) : 0;
+}
+
+static void open_rows(struct rewriter *r)
+{
+	char name[24];
+	unsigned count = count_columns(r);
+	if (count == 0) {
+		r->assign.part = r->assign.tuple ? ASSIGN_VALUE : ASSIGN_NOTHING;
+		return;
+	}
+	rewrite_append_text(&r->out, r->token.spaced ? " WITH " SOURCE "(" : "WITH " SOURCE "(");
+	for (unsigned i = 1; i <= count; i++) {
+		snprintf(name, sizeof name, i > 1 ? ", c%u" : "c%u", i);
+		rewrite_append_text(&r->out, name);
+	}
+	rewrite_append_text(&r->out, ") AS (");
+	r->token.spaced = false;
+	r->assign.count = count;
+	r->assign.part = ASSIGN_ROWS;
+	r->assign.depth = r->depth;
+}
+
+static void close_rows(struct rewriter *r)
+{
+	char name[40];
+	rewrite_append_text(&r->out, ") SELECT");
+	for (unsigned i = 1; i <= r->assign.count; i++) {
+		snprintf(name, sizeof name, "%s pg_assign(c%u", i > 1 ? "," : "", i);
+		rewrite_append_text(&r->out, name);
+		write_type(r, &r->assign);
+	}
+	rewrite_append_text(&r->out, " FROM " SOURCE " WHERE true");
+	r->operand_at = REWRITE_NO_OPERAND;
+	r->assign.part = r->assign.tuple ? ASSIGN_VALUE : ASSIGN_NOTHING;
+}
+
+static bool ends_rows(const struct rewriter *r)
+{
+	struct token next = rewrite_look(r);
+	const struct token *t = &r->token;
+	if (r->depth != r->assign.depth)
+		return false;
+	return token_is(t, "returning") || token_is_symbol(t, ";") || token_is_symbol(t, ")") ||
+	       (token_is(t, "on") && token_is(&next, "conflict"));
+}
+
+/* ---- INSERT ---------------------------------------------------------------------------------- */
+
+/* INTO table [AS name] [(columns)] behind the word in hand; then the rows begin. */
+static void read_insert(struct rewriter *r)
+{
+	struct assignment *a = &r->assign;
+	struct lexer lexer = r->lexer;
+	struct token t = lexer_next(&lexer), ignored;
+	*a = (struct assignment){ .part = ASSIGN_NOTHING };
+	if (!token_is(&t, "into"))
+		return;
+	t = lexer_next(&lexer);
+	if (!read_name(&lexer, &t, &a->table))
+		return;
+	if (token_is(&t, "as")) {
+		t = lexer_next(&lexer);
+		read_name(&lexer, &t, &ignored);
+	}
+	if (token_is_symbol(&t, "(")) {
+		a->columns = lexer;
+		while (t.kind != TOKEN_END && t.kind != TOKEN_BAD && !token_is_symbol(&t, ")"))
+			t = lexer_next(&lexer);
+		t = lexer_next(&lexer);
+	}
+	for (int words = token_is(&t, "overriding") ? 3 : 0; words; words--)
+		t = lexer_next(&lexer);
+	a->rows_at = t.text;
+	a->part = ASSIGN_INSERT;
+}
+
+static void begin_rows(struct rewriter *r)
+{
+	static const char *const queries[] = { "select", "with", NULL };
+	bool values = token_is(&r->token, "values");
+	r->assign.part = ASSIGN_NOTHING;
+	if (values && !is_several(r->lexer)) {
+		r->assign.part = ASSIGN_ROW;
+		r->assign.depth = r->depth + 1;
+	} else if (values || rewrite_in_list(&r->token, queries)) {
+		open_rows(r);
+	}
+}
+
+/* Inside a row: true when its parenthesis is about to close. */
+static bool walk_row(struct rewriter *r)
+{
+	struct assignment *a = &r->assign;
+	bool close = token_is_symbol(&r->token, ")"), comma = token_is_symbol(&r->token, ",");
+	if (r->depth != a->depth)
+		return false;
+	if (close || comma)
+		close_value(r);
+	else if (!a->open)
+		open_value(r);
+	return close;
+}
+
+/* ---- SET ------------------------------------------------------------------------------------- */
+
+static void read_update(struct rewriter *r)
+{
+	struct lexer lexer = r->lexer;
+	struct token t = lexer_next(&lexer);
+	if (token_is(&t, "only"))
+		t = lexer_next(&lexer);
+	r->assign = (struct assignment){ .part = ASSIGN_NOTHING };
+	read_name(&lexer, &t, &r->assign.table);
+}
+
+/* A column, or a list of them in parentheses, in front of its =. */
+static void walk_target(struct rewriter *r)
+{
+	struct assignment *a = &r->assign;
+	if (r->depth)
+		return;
+	a->tuple = a->tuple || token_is_symbol(&r->token, "(");
+	if (token_is_symbol(&r->token, "(")) {
+		a->columns = r->lexer;
+	} else if (is_name(&r->token) && !a->tuple) {
+		a->columns = (struct lexer){ .at = r->token.text, .end = r->lexer.end };
+	} else if (token_is_symbol(&r->token, "=")) {
+		a->part = ASSIGN_EXPRESSION;
+	}
+}
+
+static bool ends_expression(const struct rewriter *r)
+{
+	static const char *const ends[] = { "from", "where", "returning", NULL };
+	if (token_is_symbol(&r->token, ",") || token_is_symbol(&r->token, ";"))
+		return true;
+	return rewrite_in_list(&r->token, ends) && !token_is(&r->previous, "distinct");
+}
+
+/* The first token behind =. */
+static void begin_expression(struct rewriter *r)
+{
+	static const char *const queries[] = { "select", "with", "values", NULL };
+	struct assignment *a = &r->assign;
+	struct token next = rewrite_look(r);
+	a->part = ASSIGN_VALUE;
+	if (a->tuple && token_is_symbol(&r->token, "(")) {
+		a->part = rewrite_in_list(&next, queries) ? ASSIGN_QUERY : ASSIGN_TUPLE;
+		a->depth = 1;
+	} else if (!a->tuple && !ends_expression(r)) {
+		open_value(r);
+	}
+}
+
+static void walk_expression(struct rewriter *r)
+{
+	struct assignment *a = &r->assign;
+	if (r->depth || !ends_expression(r))
+		return;
+	close_value(r);
+	a->tuple = false;
+	a->part = token_is_symbol(&r->token, ",") ? ASSIGN_TARGET : ASSIGN_NOTHING;
+}
+
+/* ---- The statement --------------------------------------------------------------------------- */
+
+static void look_for_changes(struct rewriter *r)
+{
+	const struct token *t = &r->token;
+	if (r->depth || t->kind != TOKEN_WORD)
+		return;
+	if (token_is(t, "insert"))
+		read_insert(r);
+	else if (token_is(t, "update") && !token_is(&r->previous, "do"))
+		read_update(r);
+	else if (token_is(t, "set") && r->assign.table.text)
+		r->assign.part = ASSIGN_TARGET;
+}
+
+void rewrite_assign(struct rewriter *r)
+{
+	struct assignment *a = &r->assign;
+	if (r->schema)
+		return;
+	switch (a->part) {
+	case ASSIGN_NOTHING:
+		look_for_changes(r);
+		break;
+	case ASSIGN_INSERT:
+		if (r->token.text == a->rows_at)
+			begin_rows(r);
+		break;
+	case ASSIGN_ROW:
+		if (walk_row(r))
+			a->part = ASSIGN_NOTHING;
+		break;
+	case ASSIGN_ROWS:
+		if (ends_rows(r))
+			close_rows(r);
+		break;
+	case ASSIGN_TARGET:
+		walk_target(r);
+		break;
+	case ASSIGN_EXPRESSION:
+		begin_expression(r);
+		break;
+	case ASSIGN_VALUE:
+		walk_expression(r);
+		break;
+	case ASSIGN_TUPLE:
+		if (walk_row(r))
+			a->part = ASSIGN_VALUE;
+		break;
+	case ASSIGN_QUERY:
+		open_rows(r);
+		break;
+	}
+}
+
+void rewrite_assign_end(struct rewriter *r)
+{
+	if (r->depth)
+		return;
+	if (r->assign.part == ASSIGN_ROWS)
+		close_rows(r);
+	close_value(r);
+}
