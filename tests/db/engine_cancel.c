@@ -67,6 +67,63 @@ static void a_waiter_for_the_global_lock_wakes_on_cancel(void **state)
 	must(s[1], "SELECT * FROM t");
 }
 
+/* A backup that waits for the global lock. */
+#define BACKUP_KEY 77
+
+static bool has_ended(void *arg)
+{
+	struct db_stats stats;
+	(void)arg;
+	db_stats(fixture.engine, &stats);
+	return stats.backups + stats.backup_failures > 0;
+}
+
+static void begin_waiting_backup(void)
+{
+	char path[160];
+	snprintf(path, sizeof(path), "%s/copy.db", fixture.dir);
+	const struct db_backup_options backup = {
+		.struct_size = sizeof(backup), .path = path, .key = BACKUP_KEY
+	};
+	must(s[0], "BEGIN");
+	must(s[0], "SELECT * FROM t");
+	assert_int_equal(db_backup(fixture.engine, &backup), DB_OK);
+	await_waiters(&fixture, 1, 0);
+}
+
+static void a_cancelled_backup_waits_without_a_lock_and_is_made_again(void **state)
+{
+	struct db_stats stats;
+	(void)state;
+	begin_waiting_backup();
+	fake_answer(CANCEL_WAIT);
+	assert_true(fake_deliver(BACKUP_KEY, CANCEL_REASON_CULPRIT));
+	await_waiters(&fixture, 0, 0);
+	must(s[1], "SELECT * FROM t"); /* nobody waits behind it */
+	fake_answer(CANCEL_RERUN);
+	await_waiters(&fixture, 1, 0);
+	must(s[0], "COMMIT");
+	await_true(has_ended, NULL);
+	db_stats(fixture.engine, &stats);
+	assert_int_equal(stats.backups, 1);
+}
+
+static void the_host_can_cancel_a_backup_that_waits_to_be_made_again(void **state)
+{
+	struct db_stats stats;
+	(void)state;
+	begin_waiting_backup();
+	fake_answer(CANCEL_WAIT);
+	assert_true(fake_deliver(BACKUP_KEY, CANCEL_REASON_CULPRIT));
+	await_waiters(&fixture, 0, 0);
+	assert_true(db_cancel_backup(fixture.engine));
+	await_true(has_ended, NULL);
+	must(s[0], "COMMIT");
+	db_stats(fixture.engine, &stats);
+	assert_int_equal(stats.backups, 0);
+	assert_int_equal(stats.backup_failures, 1);
+}
+
 static void a_statement_in_the_queue_ends_though_no_slot_is_free(void **state)
 {
 	(void)state;
@@ -459,6 +516,8 @@ int main(void)
 		TEST(a_waiter_for_a_table_lock_wakes_on_cancel),
 		TEST(a_waiter_in_the_gate_wakes_on_cancel),
 		TEST(a_waiter_for_the_global_lock_wakes_on_cancel),
+		TEST(a_cancelled_backup_waits_without_a_lock_and_is_made_again),
+		TEST(the_host_can_cancel_a_backup_that_waits_to_be_made_again),
 		TEST(a_statement_in_the_queue_ends_though_no_slot_is_free),
 		TEST(a_cancel_between_statements_hits_nothing),
 		TEST(an_unfiltered_delete_can_be_cancelled),

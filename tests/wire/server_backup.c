@@ -223,6 +223,22 @@ static void a_cancel_request_ends_it_and_not_the_next_statement(void **state)
 	assert_string_equal(wire_query(&boss, "backup to 'copy.db'"), "C(BACKUP) Z(I)");
 }
 
+/* Whenever the request comes: before, while or after it copies. */
+static void a_cancel_request_never_outlives_it(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 40; i++) {
+		wire_send_query(&boss, "backup to 'copy.db'");
+		wire_cancel(&server, boss.process, boss.secret);
+		const char *said = wire_talk(&boss);
+		assert_true(
+			strcmp(said, "C(BACKUP) Z(I)") == 0 || strcmp(said, "E(57014) Z(I)") == 0);
+		assert_string_equal(wire_query(&boss, i % 2 ? "backup to 'copy.db'" : "select 1"),
+			i % 2 ? "C(BACKUP) Z(I)" : "T(?column?:23) D(1) C(SELECT 1) Z(I)");
+	}
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
 static void a_cancel_by_sql_ends_it(void **state)
 {
 	char sql[64];
@@ -308,6 +324,7 @@ int main(void)
 		TEST(a_folder_that_is_closed_to_it_is_no_permission),
 		TEST(there_is_one_at_a_time),
 		TEST(a_cancel_request_ends_it_and_not_the_next_statement),
+		TEST(a_cancel_request_never_outlives_it),
 		TEST(a_cancel_by_sql_ends_it),
 		TEST(its_task_can_be_cancelled_as_any),
 		TEST(a_timeout_ends_it),
