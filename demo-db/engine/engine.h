@@ -343,6 +343,9 @@ int db_execute(
 bool db_cancel_session(struct db_session *session);
 /* The same, and a transaction that is idle between statements is rolled back at once. */
 bool db_abort_session(struct db_session *session);
+/* Other than 0 from the moment a cancel, anybody's, hits the statement that runs; for callbacks
+ * that wait for something. Lives as long as the session. */
+const _Atomic uint8_t *db_session_cancelled(const struct db_session *session);
 
 enum db_wait {
 	DB_WAIT_NONE,

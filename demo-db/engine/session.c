@@ -315,6 +315,11 @@ bool db_cancel_session(struct db_session *session)
 	return session_cancel(session, BY_CLIENT);
 }
 
+const _Atomic uint8_t *db_session_cancelled(const struct db_session *session)
+{
+	return &session->cancelled_by;
+}
+
 bool db_abort_session(struct db_session *session)
 {
 	return session_cancel(session, BY_OPERATOR);

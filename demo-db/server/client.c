@@ -18,9 +18,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define INPUT_BYTES    8192
-#define WATCH_BITS     3
-#define INPUT_MAX_IDLE (1 << 16) /* a larger input buffer is given back when empty */
+#define INPUT_BYTES	   8192
+#define PASSWORD_MAX_BYTES 65535 /* as PostgreSQL's */
+#define WATCH_BITS	   3
+#define INPUT_MAX_IDLE	   (1 << 16) /* a larger input buffer is given back when empty */
 
 /* ---- Life ----------------------------------------------------------------------------------- */
 
@@ -145,15 +146,31 @@ void client_cancel(struct client *client, bool timed_out)
 		return;
 	if (timed_out)
 		atomic_store_explicit(&client->timed_out, true, memory_order_relaxed);
-	if (db_cancel_session(client->session) || backup_cancel(client))
-		atomic_store_explicit(&client->interrupted, true, memory_order_relaxed);
+	uint32_t held = WAIT_HELD;
+	if (atomic_compare_exchange_strong_explicit(&client->query.waits, &held, WAIT_CANCELLED,
+		    memory_order_relaxed, memory_order_relaxed))
+		reactor_kick(client->server->reactor, &client->source);
+	else if (!db_cancel_session(client->session))
+		(void)backup_cancel(client);
 }
 
 void client_set_watch(
 	struct client *client, enum client_watch what, uint64_t from_ns, uint64_t limit_ns)
 {
 	uint64_t watch = limit_ns ? (from_ns + limit_ns) << WATCH_BITS | what : 0;
-	atomic_store_explicit(&client->watch, watch, memory_order_relaxed);
+	uint64_t now = atomic_load_explicit(&client->watch, memory_order_relaxed);
+	if (watch == 0 && now == 0)
+		return;
+	/* what the ticker does about the old watch it does to what was watched, not to the next */
+	for (;;) {
+		if (now == WATCH_ACTED) {
+			sched_yield();
+			now = atomic_load_explicit(&client->watch, memory_order_relaxed);
+		} else if (atomic_compare_exchange_weak_explicit(&client->watch, &now, watch,
+				   memory_order_acq_rel, memory_order_relaxed)) {
+			return;
+		}
+	}
 }
 
 static bool has_hung_up(const struct client *client)
@@ -171,9 +188,11 @@ static void cancel_if_gone(struct client *client)
 
 static void tick_output(struct client *client, uint64_t now_ns)
 {
-	uint64_t since_ns =
-		atomic_load_explicit(&client->output.blocked_since_ns, memory_order_relaxed);
-	if (since_ns && now_ns > since_ns && now_ns - since_ns > client->output.limit.soft_ns)
+	const struct output *output = &client->output;
+	uint64_t since_ns = atomic_load_explicit(&output->blocked_since_ns, memory_order_relaxed);
+	uint64_t bytes = atomic_load_explicit(&output->buffered_bytes, memory_order_relaxed);
+	if (output->limit.soft_bytes && bytes > output->limit.soft_bytes && since_ns &&
+		now_ns > since_ns && now_ns - since_ns > output->limit.soft_ns)
 		client_doom(client, DOOM_OUTPUT);
 }
 
@@ -184,14 +203,18 @@ void client_tick(struct client *client, uint64_t now_ns)
 		[WATCH_IDLE_IN_BLOCK] = DOOM_IDLE_IN_BLOCK };
 	uint64_t watch = atomic_load_explicit(&client->watch, memory_order_relaxed);
 	enum client_watch what = (enum client_watch)(watch & ((1u << WATCH_BITS) - 1));
-	bool due = watch && watch >> WATCH_BITS <= now_ns;
 	tick_output(client, now_ns);
 	if (atomic_load_explicit(&client->query.running, memory_order_relaxed) == RUNNING_PENDING)
 		cancel_if_gone(client);
-	if (due && what == WATCH_STATEMENT)
+	if (!watch || watch >> WATCH_BITS > now_ns ||
+		!atomic_compare_exchange_strong_explicit(&client->watch, &watch, WATCH_ACTED,
+			memory_order_acq_rel, memory_order_relaxed))
+		return;
+	if (what == WATCH_STATEMENT)
 		client_cancel(client, true);
-	else if (due)
+	else
 		client_doom(client, dooms[what]);
+	atomic_store_explicit(&client->watch, 0, memory_order_release);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -284,6 +307,20 @@ static void take_any(struct client *client, const struct wire_message *message)
 		startup_message(client, message);
 }
 
+/* Before the session begins nobody may make the server keep much: is the message that begins
+ * here too long for a password? */
+static bool is_too_long(const struct client *client)
+{
+	const struct input *input = &client->input;
+	const uint8_t *at = input->data + input->start;
+	if (client->state == CLIENT_STARTUP || client->state == CLIENT_READY ||
+		input->end - input->start < 5)
+		return false;
+	uint32_t bytes =
+		(uint32_t)at[1] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 8 | at[4];
+	return bytes > PASSWORD_MAX_BYTES;
+}
+
 enum handled { HANDLED_ALL, HANDLED_PENDING, HANDLED_LEAVING };
 
 static enum handled run_query(struct client *client)
@@ -306,6 +343,10 @@ static enum handled handle_messages(struct client *client)
 		enum wire_status status =
 			wire_decode(input->data + input->start, input->end - input->start,
 				client->state == CLIENT_STARTUP, &message, &used, &error);
+		if (status != WIRE_BROKEN && is_too_long(client)) {
+			status = WIRE_BROKEN;
+			error = "invalid message length";
+		}
 		if (status == WIRE_MORE)
 			return HANDLED_ALL;
 		if (status == WIRE_BROKEN) {
@@ -354,9 +395,12 @@ static const struct {
 static bool is_doomed(struct client *client)
 {
 	enum client_doom doom = atomic_load_explicit(&client->doom, memory_order_acquire);
-	bool idle = (client->query.step == STEP_NONE || client->query.waits) &&
+	bool idle = (client->query.step == STEP_NONE || query_is_held(&client->query)) &&
 		    (!client->session || db_session_transaction(client->session) == 'I');
-	if (doom == DOOM_NONE || (doom == DOOM_SHUTDOWN && !idle))
+	if (doom == DOOM_NONE)
+		return false;
+	/* one that still reads its last answer is not done */
+	if (doom == DOOM_SHUTDOWN && !(idle && output_send(&client->output)))
 		return false;
 	if (doom != DOOM_GONE && client->state != CLIENT_LEAVING)
 		client_fatal(client, endings[doom].sqlstate, endings[doom].message);
@@ -430,7 +474,7 @@ enum reactor_answer client_serve(struct client *client)
 	uint32_t running = atomic_load_explicit(&client->query.running, memory_order_acquire);
 	if (running == RUNNING_PENDING)
 		return look(client);
-	if (client->query.waits && (has_hung_up(client) || is_doomed(client)))
+	if (query_is_held(&client->query) && (has_hung_up(client) || is_doomed(client)))
 		return say_goodbye(client);
 	enum handled handled = run_query(client);
 	if (handled == HANDLED_PENDING)

@@ -45,8 +45,8 @@ enum client_watch {
 	WATCH_STARTUP,
 	WATCH_IDLE,
 	WATCH_IDLE_IN_BLOCK,
-	WATCH_OUTPUT,
 	WATCH_STATEMENT,
+	WATCH_ACTED, /* the ticker is just about it: whoever sets another waits for that */
 };
 
 struct input { /* bytes read and not yet consumed: data[start … end) */
@@ -85,8 +85,7 @@ struct client {
 
 	_Atomic uint32_t doom;	  /* enum client_doom; anybody, once */
 	_Atomic uint64_t watch;	  /* enum client_watch in the low bits, deadline in ns above */
-	_Atomic bool interrupted; /* the statement is being cancelled; cleared at its start */
-	_Atomic bool timed_out;	  /* … because of statement_timeout */
+	_Atomic bool timed_out;	  /* the statement is cancelled because of statement_timeout */
 	_Atomic bool in_callback; /* a worker is inside on_done: the client must not be freed */
 	/* for views */
 	char shown_user[CONFIG_NAME_MAX]; /* under the server's lock */

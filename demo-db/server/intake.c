@@ -171,7 +171,7 @@ static enum intake_answer ask_log(struct client *client, enum business business,
 	bool fine = cancel_io_tokens_admit(&intake->tokens, now_ns, WRITE_ASK_BYTES);
 	pthread_mutex_unlock(&intake->lock);
 	client->query.asked_bytes = fine ? WRITE_ASK_BYTES : 0;
-	if (!fine && !client->query.waits)
+	if (!fine && !query_is_held(&client->query))
 		atomic_fetch_add_explicit(&intake->io_waits, 1, memory_order_relaxed);
 	return fine ? INTAKE_GO : INTAKE_WAIT;
 }
@@ -203,24 +203,57 @@ static enum intake_answer ask(struct client *client)
 	enum intake_answer answer = ask_maintenance(client, now_ns);
 	if (answer == INTAKE_GO)
 		answer = ask_log(client, q->business, now_ns);
-	if (answer == INTAKE_GO && q->waits)
+	if (answer == INTAKE_GO && query_is_held(q))
 		q->arrival_ns = now_ns; /* it was made to wait: that is not the workers' queue */
 	if (answer == INTAKE_GO)
 		answer = ask_gate(client, q->business, now_ns);
 	return answer;
 }
 
-enum intake_answer intake_ask(struct client *client)
+/* From now on a cancel finds it waiting. */
+static void hold(struct client *client)
+{
+	atomic_fetch_add_explicit(&client->server->intake.waiting, 1, memory_order_relaxed);
+	atomic_store_explicit(&client->query.waits, WAIT_HELD, memory_order_relaxed);
+}
+
+/* What became of the wait. */
+static uint32_t let_go(struct client *client)
+{
+	uint32_t wait =
+		atomic_exchange_explicit(&client->query.waits, WAIT_NONE, memory_order_relaxed);
+	if (wait != WAIT_NONE)
+		atomic_fetch_sub_explicit(&client->server->intake.waiting, 1, memory_order_relaxed);
+	return wait;
+}
+
+static void settle_tokens(struct client *client, uint64_t now_ns, uint64_t bytes)
 {
 	struct query *q = &client->query;
 	struct intake *intake = &client->server->intake;
+	if (!q->asked_bytes)
+		return;
+	pthread_mutex_lock(&intake->lock);
+	cancel_io_tokens_settle(&intake->tokens, now_ns, q->asked_bytes, bytes);
+	pthread_mutex_unlock(&intake->lock);
+	q->asked_bytes = 0;
+}
+
+enum intake_answer intake_ask(struct client *client)
+{
+	struct query *q = &client->query;
 	enum intake_answer answer = ask(client);
-	bool waits = answer == INTAKE_WAIT;
-	if (waits != q->waits)
-		atomic_fetch_add_explicit(&intake->waiting, waits ? 1u : -1u, memory_order_relaxed);
-	q->waits = waits;
-	q->gated = answer == INTAKE_GO;
-	return answer;
+	if (answer == INTAKE_WAIT && !query_is_held(q))
+		hold(client);
+	if (answer == INTAKE_WAIT &&
+		atomic_load_explicit(&q->waits, memory_order_relaxed) != WAIT_CANCELLED)
+		return INTAKE_WAIT; /* one that is cancelled from here on is kicked */
+	uint32_t wait = let_go(client);
+	q->gated = answer == INTAKE_GO && wait != WAIT_CANCELLED;
+	if (answer == INTAKE_REFUSED || wait != WAIT_CANCELLED)
+		return answer;
+	settle_tokens(client, cancel_now_ns(), 0);
+	return INTAKE_CANCELLED;
 }
 
 void intake_ended(struct client *client)
@@ -233,19 +266,10 @@ void intake_ended(struct client *client)
 		gate_observe(&intake->gate, result->done_ns, result->start_ns - result->arrival_ns);
 	else if (result->start_ns)
 		gate_observe(&intake->gate, result->done_ns, 0);
-	if (!q->asked_bytes)
-		return;
-	pthread_mutex_lock(&intake->lock);
-	cancel_io_tokens_settle(&intake->tokens, result->done_ns, q->asked_bytes,
-		(uint64_t)result->changes * ROW_LOG_BYTES);
-	pthread_mutex_unlock(&intake->lock);
-	q->asked_bytes = 0;
+	settle_tokens(client, result->done_ns, (uint64_t)result->changes * ROW_LOG_BYTES);
 }
 
 void intake_forget(struct client *client)
 {
-	struct query *q = &client->query;
-	if (q->waits)
-		atomic_fetch_sub_explicit(&client->server->intake.waiting, 1, memory_order_relaxed);
-	q->waits = false;
+	(void)let_go(client);
 }

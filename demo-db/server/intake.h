@@ -19,8 +19,9 @@ struct db_engine;
 
 enum intake_answer {
 	INTAKE_GO,
-	INTAKE_WAIT,	/* paused, or the log is behind: ask again when kicked */
-	INTAKE_REFUSED, /* an error was told */
+	INTAKE_WAIT,	  /* paused, or the log is behind: ask again when kicked */
+	INTAKE_REFUSED,	  /* an error was told */
+	INTAKE_CANCELLED, /* while it waited */
 };
 
 struct intake {

@@ -209,8 +209,15 @@ static bool checkpoint(struct client *client)
 			NULL, "It would wait for what the block has written.", 0);
 		return false;
 	}
+	/* one at a time: were all threads to wait for the writer, none would serve it */
+	if (atomic_exchange_explicit(&client->server->checkpointing, true, memory_order_acquire)) {
+		client_error(client, "55006", "another CHECKPOINT is under way", NULL,
+			"It will have done the work of this one; retry later if not.", 0);
+		return false;
+	}
 	reactor_blocking(client->server->reactor);
 	int rc = db_checkpoint(client->server->engine, DB_CHECKPOINT_RESTART);
+	atomic_store_explicit(&client->server->checkpointing, false, memory_order_release);
 	if (rc)
 		client_error(client, db_error_sqlstate(rc), db_error_text(rc), NULL, NULL, 0);
 	return rc == 0;

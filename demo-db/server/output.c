@@ -43,10 +43,11 @@ static void give_up(struct output *output, enum output_lost why)
 	output->lost = why;
 }
 
-static void note_blocked(struct output *output, bool blocked)
+/* A client that reads slowly is blocked only as long as it reads nothing at all. */
+static void note_blocked(struct output *output, bool blocked, bool moved)
 {
 	uint64_t since_ns = atomic_load_explicit(&output->blocked_since_ns, memory_order_relaxed);
-	if (blocked != (since_ns != 0))
+	if (blocked != (since_ns != 0) || (blocked && moved))
 		atomic_store_explicit(&output->blocked_since_ns, blocked ? cancel_now_ns() : 0,
 			memory_order_relaxed);
 	atomic_store_explicit(&output->buffered_bytes, output->wire.bytes, memory_order_relaxed);
@@ -78,7 +79,7 @@ bool output_send(struct output *output)
 		add(&total_sends, 1);
 		wire_out_consume(wire, sent);
 	}
-	note_blocked(output, wire->bytes != 0);
+	note_blocked(output, wire->bytes != 0, sent != 0);
 	trim(wire);
 	return wire->bytes == 0;
 }
@@ -99,12 +100,12 @@ static bool over_soft(const struct output *output)
 	return output->limit.soft_bytes && output->wire.bytes > output->limit.soft_bytes;
 }
 
-static bool stopped(const _Atomic bool *stop)
+static bool stopped(const _Atomic uint8_t *stop)
 {
 	return (stop && atomic_load_explicit(stop, memory_order_relaxed)) || cancel_requested();
 }
 
-bool output_make_room(struct output *output, const _Atomic bool *stop)
+bool output_make_room(struct output *output, const _Atomic uint8_t *stop)
 {
 	struct pollfd writable = { .fd = output->fd, .events = POLLOUT };
 	if (output->wire.bytes < OUTPUT_SEND_BYTES)

@@ -34,7 +34,7 @@ struct output {
 	enum output_lost lost;
 	struct cancel_output_limit limit;
 	_Atomic uint64_t buffered_bytes;   /* of the last send; for views */
-	_Atomic uint64_t blocked_since_ns; /* since when nothing could be sent; 0: it can */
+	_Atomic uint64_t blocked_since_ns; /* since when not a byte could be sent; 0: it can */
 };
 
 struct output_stats { /* of all outputs of the process */
@@ -48,7 +48,8 @@ void output_free(struct output *output);
 /* Sends what the socket takes without waiting. True: all of it. */
 bool output_send(struct output *output);
 /* For a producer of rows: sends if it is worth it, and over the soft limit waits for the client.
- * `stop` (may be NULL): another thread wants the wait to end. False: the client is given up. */
-bool output_make_room(struct output *output, const _Atomic bool *stop);
+ * `stop` (may be NULL) other than 0: another thread wants the wait to end. False: the client is
+ * given up. */
+bool output_make_room(struct output *output, const _Atomic uint8_t *stop);
 
 #endif

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define VIEW_LIMIT_MS 5000 /* views may use slots kept free for others: never for long */
+
 /* Which statements begin and end transactions. */
 enum control { CONTROL_NONE, CONTROL_BEGIN, CONTROL_COMMIT, CONTROL_ROLLBACK };
 
@@ -88,7 +90,6 @@ static bool start(struct client *client, enum query_step next)
 	q->request.on_done = on_done;
 	q->request.arg = client;
 	q->step = next;
-	atomic_store_explicit(&client->interrupted, false, memory_order_relaxed);
 	atomic_store_explicit(&q->running, RUNNING_PENDING, memory_order_relaxed);
 	if (db_execute(client->session, &q->request, &q->result) == DB_QUEUED) {
 		atomic_fetch_add_explicit(
@@ -118,9 +119,12 @@ static uint64_t arrival_of(const struct query *q)
 	return q->arrival_ns > q->last_end_ns ? q->arrival_ns : q->last_end_ns;
 }
 
+/* From the moment it asks to be let in. */
 static void watch_statement(struct client *client)
 {
 	uint64_t limit_ms = settings_ms(&client->settings, SETTING_statement_timeout);
+	if (client->query.statement->kind.view && (!limit_ms || limit_ms > VIEW_LIMIT_MS))
+		limit_ms = VIEW_LIMIT_MS;
 	atomic_store_explicit(&client->timed_out, false, memory_order_relaxed);
 	client_set_watch(
 		client, WATCH_STATEMENT, limit_ms ? cancel_now_ns() : 0, limit_ms * 1000000);
@@ -150,7 +154,6 @@ static bool start_statement(struct client *client)
 	q->ran_any = true;
 	if (s->kind.keeps_out)
 		intake_maintenance(client, true);
-	watch_statement(client);
 	rows_begin(client, q->simple || (portal && portal->describe_next));
 	return start(client, STEP_RAN);
 }
@@ -283,6 +286,25 @@ static bool start_backup(struct client *client)
 		NULL);
 }
 
+/* Let in, or told why not. False: it waits. */
+static bool ask_intake(struct client *client)
+{
+	switch (intake_ask(client)) {
+	case INTAKE_GO:
+		break;
+	case INTAKE_WAIT:
+		return false;
+	case INTAKE_REFUSED:
+		client->query.failed = true;
+		client->query.step = STEP_FAILED;
+		break;
+	case INTAKE_CANCELLED:
+		query_fail_cancelled(client);
+		break;
+	}
+	return true;
+}
+
 static bool step_ask(struct client *client)
 {
 	struct query *q = &client->query;
@@ -312,14 +334,12 @@ static bool step_ask(struct client *client)
 		return true;
 	}
 	q->business = intake_business(client, q->statement->kind.business);
-	enum intake_answer answer = is_asked(client, control) ? intake_ask(client) : INTAKE_GO;
-	if (answer == INTAKE_WAIT)
+	if (!query_is_held(q))
+		watch_statement(client);
+	if (is_asked(client, control) && !ask_intake(client))
 		return false;
-	if (answer == INTAKE_REFUSED) {
-		q->failed = true;
-		q->step = STEP_FAILED;
+	if (q->step == STEP_FAILED)
 		return true;
-	}
 	if (control == CONTROL_BEGIN)
 		return q->implicit ? take_over_block(client) : start_begin(client);
 	if (ends && q->implicit) {

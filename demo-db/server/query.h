@@ -34,6 +34,8 @@ enum query_step {
 	STEP_COUNT
 };
 
+/* A canceller turns HELD into its own; the serving thread, and only it, sets the rest. */
+enum query_wait { WAIT_NONE, WAIT_HELD, WAIT_CANCELLED };
 enum query_running { RUNNING_NOTHING, RUNNING_PENDING, RUNNING_ENDED };
 enum query_answer { QUERY_DONE, QUERY_PENDING };
 
@@ -54,7 +56,7 @@ struct query {
 	struct portal *portal;	     /* of Execute */
 	uint64_t arrival_ns, last_end_ns;
 	enum business business; /* of the statement in hand, in this session */
-	bool waits;		/* for the intake: ask again when served */
+	_Atomic uint32_t waits; /* enum query_wait, for the intake: ask again when served */
 	bool gated;		/* let in by the gate, which is to hear of it */
 	uint64_t asked_bytes;	/* of I/O tokens */
 
@@ -79,6 +81,12 @@ struct query {
 	uint64_t row_limit, rows; /* of Execute; 0: none */
 	bool too_many_rows;	  /* more than a portal may keep */
 };
+
+/* Does the intake make it wait? */
+static inline bool query_is_held(const struct query *query)
+{
+	return atomic_load_explicit(&query->waits, memory_order_relaxed) != WAIT_NONE;
+}
 
 void query_free(struct client *client);
 

@@ -19,11 +19,14 @@ bool query_fail(struct client *client, const char *sqlstate, const char *message
 
 static const char *cancelled_words(const struct client *client)
 {
-	if (client->query.result.by_library)
-		return NULL;
 	if (atomic_load_explicit(&client->timed_out, memory_order_relaxed))
 		return "canceling statement due to statement timeout";
 	return "canceling statement due to user request";
+}
+
+bool query_fail_cancelled(struct client *client)
+{
+	return query_fail(client, "57014", cancelled_words(client), NULL);
 }
 
 static int position_of(const struct query *q, const struct wording *wording)
@@ -39,7 +42,8 @@ bool query_fail_by_engine(struct client *client)
 {
 	struct query *q = &client->query;
 	struct wording wording;
-	const char *words = q->result.cancelled ? cancelled_words(client) : NULL;
+	bool by_client = q->result.cancelled && !q->result.by_library;
+	const char *words = by_client ? cancelled_words(client) : NULL;
 	const struct wording_source source = { .sqlstate = q->result.sqlstate,
 		.message = words ? words : q->result.message,
 		.text = q->written,

@@ -10,6 +10,8 @@ struct dialect;
 
 /* These tell the error and put the query's next step to STEP_FAILED; always true. */
 bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint);
+/* Cancelled before the engine had it. */
+bool query_fail_cancelled(struct client *client);
 bool query_fail_by_engine(struct client *client);
 bool query_fail_by_dialect(struct client *client, const struct dialect *dialect);
 

@@ -161,7 +161,7 @@ int rows_on_row(void *arg, const struct db_row *row)
 	if (encode(q, &client->output.wire, row))
 		return -1;
 	q->rows++;
-	return !output_make_room(&client->output, &client->interrupted);
+	return !output_make_room(&client->output, db_session_cancelled(client->session));
 }
 
 /* ---- The end -------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define TICK_MS		100
-#define EXTRA_THREADS	2 /* beyond the worker slots: one polls, one stands by */
+#define EXTRA_THREADS	3 /* beyond the worker slots: one polls, one stands by, one checkpoints */
 #define EXTRA_FDS	256
 #define FIRST_PROCESS	1000
 #define OUTGROWN_FACTOR 4
@@ -100,6 +100,13 @@ bool server_admit_session(struct server *server, struct client *client)
 	if (!client->counted)
 		atomic_fetch_add_explicit(&server->counters.refused, 1, memory_order_relaxed);
 	return client->counted;
+}
+
+void server_open_session(struct server *server, struct client *client, struct db_session *session)
+{
+	pthread_mutex_lock(&server->lock);
+	client->session = session;
+	pthread_mutex_unlock(&server->lock);
 }
 
 void server_forget(struct server *server, struct client *client)

@@ -54,6 +54,7 @@ struct server {
 	struct intake intake;
 	struct backup_turn backup;
 	struct metrics *metrics;      /* NULL: none */
+	_Atomic bool checkpointing;   /* somebody's CHECKPOINT keeps a serving thread */
 	_Atomic bool partial_indexes; /* some index has a WHERE: literals may matter to plans */
 };
 
@@ -80,6 +81,8 @@ bool server_cancel(struct server *server, uint32_t process, uint32_t secret);
 bool server_cancel_process(struct server *server, uint32_t process);
 /* A client becomes a session. False: too many (it is told). */
 bool server_admit_session(struct server *server, struct client *client);
+/* From here on others may cancel what it does. */
+void server_open_session(struct server *server, struct client *client, struct db_session *session);
 /* The client ends: nobody finds it from here on; later, it is closed. */
 void server_forget(struct server *server, struct client *client);
 void server_left(struct server *server, struct client *client);

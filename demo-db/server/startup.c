@@ -39,9 +39,12 @@ static int open_session(struct client *client)
 {
 	const struct db_session_options options = { .struct_size = sizeof options,
 		.key = client->process };
-	int rc = db_session_open(client->server->engine, &options, &client->session);
+	struct db_session *session;
+	int rc = db_session_open(client->server->engine, &options, &session);
 	if (rc)
 		client_fatal(client, db_error_sqlstate(rc), db_error_text(rc));
+	else
+		server_open_session(client->server, client, session);
 	return rc;
 }
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What waits: for the intake, for the writer, for a client that reads slowly. It can be cancelled,
+ * it times out as what it is, and nobody else is kept waiting for longer than need be. */
+#include "wire_client.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define THREADS 16 /* more than two workers' server has */
+#define ROWS(n)                                                                                    \
+	"with recursive n(i) as (select 1 union all select i+1 from n where i < " n ") "           \
+	"select i, printf('%.100c', 'x') from n"
+
+static struct wire_server server;
+static struct wire_client a, boss, many[THREADS];
+
+static int clean(void **state)
+{
+	(void)state;
+	wire_server_clean(&server);
+	return 0;
+}
+
+static void start(const char *const *options)
+{
+	wire_server_start(&server, options);
+	wire_login(&a, &server, "u");
+	wire_login(&boss, &server, "boss");
+}
+
+static void stop(void)
+{
+	wire_close(&a);
+	wire_close(&boss);
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
+static void wait_until(const char *sql)
+{
+	while (!strstr(wire_query(&boss, sql), "D(t)"))
+		usleep(1000);
+}
+
+#define HELD "select waiting > 0 as t from cancel_admission limit 1"
+
+static void what_a_pause_holds_can_be_cancelled(void **state)
+{
+	(void)state;
+	start(NULL);
+	wire_query(&boss, "pause");
+	wire_send_query(&a, "select 1");
+	wait_until(HELD);
+	wire_cancel(&server, a.process, a.secret);
+	assert_string_equal(wire_talk(&a), "E(57014) Z(I)");
+	assert_string_equal(a.last_error, "canceling statement due to user request");
+	/* and the next one is none the worse for it */
+	wire_send_query(&a, "select 2");
+	wait_until(HELD);
+	wire_query(&boss, "resume");
+	assert_string_equal(wire_talk(&a), "T(?column?:23) D(2) C(SELECT 1) Z(I)");
+	stop();
+}
+
+static void what_a_pause_holds_is_not_idle_and_times_out(void **state)
+{
+	(void)state;
+	start(NULL);
+	wire_query(&a, "set idle_session_timeout = 200");
+	wire_query(&a, "set statement_timeout = 600");
+	wire_query(&boss, "pause");
+	assert_string_equal(wire_query(&a, "begin"), "E(57014) Z(I)");
+	assert_string_equal(a.last_error, "canceling statement due to statement timeout");
+	assert_string_equal(
+		wire_query(&boss, "select distinct waiting, paused from cancel_admission"),
+		"T(waiting:20,paused:16) D(0,t) C(SELECT 1) Z(I)");
+	stop();
+}
+
+static void checkpoints_leave_threads_to_serve_the_writer(void **state)
+{
+	static const char *const options[] = { "--workers", "2", NULL };
+	int refused = 0;
+	(void)state;
+	start(options);
+	assert_null(strstr(wire_query(&a, "begin; create table t(n int)"), "E("));
+	for (int i = 0; i < THREADS; i++) {
+		wire_login(&many[i], &server, "u");
+		wire_send_query(&many[i], "checkpoint");
+	}
+	assert_string_equal(wire_query(&a, "commit"), "C(COMMIT) Z(I)");
+	for (int i = 0; i < THREADS; i++) {
+		const char *said = wire_talk(&many[i]);
+		refused += strcmp(said, "E(55006) Z(I)") == 0;
+		assert_true(strstr(said, "E(55006)") || strcmp(said, "C(CHECKPOINT) Z(I)") == 0);
+		wire_close(&many[i]);
+	}
+	assert_true(refused < THREADS);
+	stop();
+}
+
+/* Reads an answer in pieces, with a pause after each. False: the connection ended before it. */
+static bool read_slowly(int fd, unsigned pause_us)
+{
+	static const char end[] = "Z\0\0\0\005I";
+	static char piece[32768];
+	size_t bytes = 0, size = sizeof end - 1;
+	do {
+		size_t keep = bytes < size ? bytes : size;
+		memmove(piece, piece + bytes - keep, keep);
+		ssize_t n = recv(fd, piece + keep, sizeof piece - keep, 0);
+		if (n <= 0)
+			return false;
+		bytes = keep + (size_t)n;
+		usleep(pause_us);
+	} while (bytes < size || memcmp(piece + bytes - size, end, size) != 0);
+	return true;
+}
+
+/* Its answer is never all sent, and never for a second is nothing of it read. */
+static void a_client_that_reads_slowly_is_left_alone(void **state)
+{
+	static const char *const options[] = { "--set", "output.soft_s=1", "--set",
+		"output.soft_kb=512", NULL };
+	(void)state;
+	start(options);
+	wire_send_query(&a, ROWS("20000"));
+	assert_true(read_slowly(a.fd, 30000));
+	assert_string_equal(wire_query(&a, "select 1"), "T(?column?:23) D(1) C(SELECT 1) Z(I)");
+	stop();
+}
+
+static void a_shutdown_lets_the_last_answer_be_read(void **state)
+{
+	(void)state;
+	start(NULL);
+	wire_send_query(&a, ROWS("8000"));
+	wait_until("select unread_bytes > 0 and state = 'idle' as t from cancel_sessions where "
+		   "usename = 'u'");
+	kill(server.pid, SIGTERM);
+	assert_string_equal(wire_talk(&boss), "E(57P01) EOF");
+	assert_non_null(strstr(wire_talk(&a), "C(SELECT 8000) Z(I)"));
+	assert_string_equal(wire_talk(&a), "E(57P01) EOF");
+	wire_close(&a);
+	wire_close(&boss);
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
+/* They may use the slots that are kept for COMMIT. */
+static void views_do_not_keep_their_slots_for_long(void **state)
+{
+	(void)state;
+	start(NULL);
+	assert_string_equal(
+		wire_query(&a, "select count(*) from cancel_settings a, cancel_settings b, "
+			       "cancel_settings c, cancel_settings d, cancel_settings e"),
+		"T(count:20) E(57014) Z(I)");
+	stop();
+}
+
+static void nobody_sends_much_before_the_password(void **state)
+{
+	static const char *const options[] = { "--set", "server.trust_local=off", NULL };
+	static const char *const pairs[] = { "user", "u", NULL };
+	static const uint8_t begun[] = { 'p', 0, 1, 0, 0, 'x' }; /* 64 KiB are to follow */
+	(void)state;
+	wire_server_start(&server, options);
+	wire_open(&a, &server);
+	wire_startup(&a, pairs);
+	wire_flush(&a);
+	wire_raw(&a, begun, sizeof begun);
+	assert_string_equal(wire_talk(&a), "E(08P01) EOF");
+	wire_close(&a);
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(what_a_pause_holds_can_be_cancelled, clean),
+		cmocka_unit_test_teardown(what_a_pause_holds_is_not_idle_and_times_out, clean),
+		cmocka_unit_test_teardown(checkpoints_leave_threads_to_serve_the_writer, clean),
+		cmocka_unit_test_teardown(a_client_that_reads_slowly_is_left_alone, clean),
+		cmocka_unit_test_teardown(a_shutdown_lets_the_last_answer_be_read, clean),
+		cmocka_unit_test_teardown(views_do_not_keep_their_slots_for_long, clean),
+		cmocka_unit_test_teardown(nobody_sends_much_before_the_password, clean),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
