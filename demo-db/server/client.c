@@ -240,7 +240,13 @@ static bool make_room(struct input *input)
 
 enum reading { READ_SOME, READ_ALL, READ_CLOSED };
 
-/* READ_ALL: the socket gave less than there was room for, so an edge will tell of more. */
+static bool has_ended(const struct client *client)
+{
+	return atomic_load_explicit(&client->source.hung_up, memory_order_relaxed);
+}
+
+/* READ_ALL: the socket gave less than there was room for, so an edge will tell of more; unless the
+ * edge that told of these bytes told of the end, too. */
 static enum reading read_more(struct client *client)
 {
 	struct input *input = &client->input;
@@ -253,7 +259,7 @@ static enum reading read_more(struct client *client)
 		ssize_t n = recv(client->source.fd, input->data + input->end, room, MSG_DONTWAIT);
 		if (n > 0) {
 			input->end += (size_t)n;
-			return (size_t)n < room ? READ_ALL : READ_SOME;
+			return (size_t)n == room || has_ended(client) ? READ_SOME : READ_ALL;
 		}
 		if (n == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK))
 			return READ_CLOSED;
@@ -464,8 +470,8 @@ static enum reactor_answer serve_messages(struct client *client)
 			return rest(client);
 		stamp_arrival(client);
 		reading = read_more(client);
-		if (reading == READ_CLOSED)
-			return leave(client);
+		if (reading == READ_CLOSED) /* it may still read */
+			return say_goodbye(client);
 	}
 }
 

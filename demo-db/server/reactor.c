@@ -149,9 +149,13 @@ static void poll_once(struct reactor *r)
 	r->last_poll_ns = r->last_ready_ns = now_ns;
 	for (int i = 0; i < count; i++) {
 		struct reactor_source *source = events[i].data.ptr;
-		if (!source)
+		if (!source) {
 			drain_wake(r);
-		else if (mark_edge(source, now_ns))
+			continue;
+		}
+		if (events[i].events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+			atomic_store_explicit(&source->hung_up, true, memory_order_relaxed);
+		if (mark_edge(source, now_ns))
 			push(r, source);
 	}
 	release_gone(r);

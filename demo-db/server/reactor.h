@@ -11,7 +11,8 @@
  * as the work needs, the polling gap stays at about a millisecond, and queuing time is never hidden
  * in a socket's buffer.
  *
- * Sockets are watched edge-triggered: `serve` must read until a read is short. A source is served
+ * Sockets are watched edge-triggered: `serve` must read until a read is short, and once the peer
+ * has hung up until there is nothing, since bytes and end may be one edge. A source is served
  * by one thread at a time; an edge or a reactor_kick meanwhile leads to another call afterwards.
  */
 #ifndef DEMO_DB_REACTOR_H
@@ -30,6 +31,7 @@ struct reactor_source { /* embedded in a connection; set fd and level, the rest 
 	int fd;
 	_Atomic uint32_t level; /* anyone may change it; read when the source becomes ready */
 	_Atomic uint32_t state; /* reactor.c */
+	_Atomic bool hung_up;	/* the peer sends no more: what a read leaves is the end */
 	uint64_t arrival_ns;	/* when the socket became ready; stable while it is served */
 	_Atomic uint64_t edge_ns;
 	struct reactor_source *next;

@@ -44,8 +44,10 @@ static void stop(void)
 
 static void wait_until(const char *sql)
 {
-	while (!strstr(wire_query(&boss, sql), "D(t)"))
+	for (int ms = 0; !strstr(wire_query(&boss, sql), "D(t)"); ms++) {
+		assert_true(ms < WIRE_WAIT_S * 1000);
 		usleep(1000);
+	}
 }
 
 #define HELD "select waiting > 0 as t from cancel_admission limit 1"
@@ -180,6 +182,25 @@ static void nobody_sends_much_before_the_password(void **state)
 	assert_int_equal(wire_server_stop(&server), 0);
 }
 
+/* Both reach the server in one turn of its poll. */
+static void bytes_and_the_end_at_once_are_noticed(void **state)
+{
+	static const uint8_t half[] = { 'Q', 0, 0, 0, 40, 's', 'e' };
+	(void)state;
+	start(NULL);
+	kill(server.pid, SIGSTOP);
+	wire_raw(&a, half, sizeof half);
+	wire_flush(&a);
+	wire_close(&a);
+	wire_open(&a, &server); /* the same before the session begins */
+	wire_raw(&a, half, sizeof half);
+	wire_flush(&a);
+	wire_close(&a);
+	kill(server.pid, SIGCONT);
+	wait_until("select count(*) = 1 as t from cancel_sessions");
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +210,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_client_that_reads_slowly_is_left_alone, clean),
 		cmocka_unit_test_teardown(a_shutdown_lets_the_last_answer_be_read, clean),
 		cmocka_unit_test_teardown(views_do_not_keep_their_slots_for_long, clean),
+		cmocka_unit_test_teardown(bytes_and_the_end_at_once_are_noticed, clean),
 		cmocka_unit_test_teardown(nobody_sends_much_before_the_password, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
