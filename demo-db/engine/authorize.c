@@ -242,6 +242,7 @@ static int on_access(void *context, int action, const char *first, const char *s
 {
 	(void)source;
 	struct authorizer *authorizer = context;
+	authorizer->calls++;
 	if (authorizer->mode == AUTHORIZE_VACUUM)
 		return SQLITE_OK;
 	if (reads_schema) /* a text of the host's own */
@@ -266,7 +267,8 @@ static void forget(struct authorizer *authorizer, enum authorize_mode mode, stru
 	*authorizer = (struct authorizer){ .mode = mode,
 		.catalog = authorizer->catalog,
 		.is_guarded = authorizer->is_guarded,
-		.set = set };
+		.set = set,
+		.calls = authorizer->calls };
 }
 
 void authorizer_collect(struct authorizer *authorizer, struct lock_set *set)

@@ -23,6 +23,7 @@ struct authorizer {
 	struct lock_set *set;		      /* COLLECT: filled; CHECK: what is held */
 	/* COLLECT: findings */
 	bool writes_main, writes_temp, makes_temp, reindexes;
+	uint64_t calls; /* by SQLite, ever: it has compiled something when there are more */
 	bool reads_all; /* every table, by a function the authorizer does not look into */
 	bool drops;	/* a DROP is being compiled */
 	bool guarded;	/* uses what the host guards */

@@ -155,9 +155,10 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 /* For the host's tables and functions: what this thread prepares and steps between `true` and
  * `false` (they nest) reads SQLite's schema and nobody's table, so it takes no locks. */
 void db_reads_schema(bool on);
-/* For the same: how many statements this thread has begun to run, so that what a function looked up
- * in the schema can be kept while one runs. */
-uint64_t db_run_number(void);
+/* For the same: a number that grows when the connection of the statement this thread runs compiles
+ * another or compiles it again, which it does before it runs in a changed schema: as long as it is
+ * the same, what was looked up in the schema holds. 0: no statement is run. */
+uint64_t db_compile_number(void);
 
 /* Opens the data folder and starts the workers. 0, or a negative error with one line of at most
  * DB_MESSAGE_MAX bytes in `message` (may be NULL). Nothing is left behind on error. Call
@@ -285,6 +286,7 @@ struct db_request {
 	uint64_t arrival_ns;	/* cancel_now_ns() it was due; 0 = now. Latency counts from here */
 	uint64_t slo_ns;	/* 0: the class's */
 	uint64_t signature;	/* of what it runs; 0: hash of the SQL text */
+	uint64_t sql_hash;	/* the same for the same text, to find it again; 0: computed */
 	uint64_t key;		/* the host's name for the task; 0: the session's number */
 	uint64_t expected_rows; /* rows it will examine, for its progress; 0: from the plan */
 	/* In place of SQL: a function of the host that occupies a worker slot, such as a report or

@@ -201,18 +201,17 @@ static void tell_columns(struct db_session *session, const struct db_row *row)
 		request->on_columns(request->arg, row);
 }
 
-static _Thread_local uint64_t runs;
+static _Thread_local const struct connection *running; /* while a statement steps */
 
-uint64_t db_run_number(void)
+uint64_t db_compile_number(void)
 {
-	return runs;
+	return running ? running->authorizer.calls : 0;
 }
 
 static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 {
 	const struct db_row row = { .stmt = stmt };
 	uint32_t tries = 0;
-	runs++;
 	for (;;) {
 		int rc = sqlite3_step(stmt);
 		if (session->run.rows == 0 && connection_try_again(rc, &tries)) {
@@ -264,8 +263,10 @@ static int step_fenced(struct db_session *session, struct compiled *compiled)
 	if (session->run.quiet)
 		progress_tell_long(&connection->progress, speak_up, session);
 	authorizer_check(&connection->authorizer, &compiled->locks, compiled->verb == VERB_VACUUM);
+	running = connection;
 	int rc = session_start_step(session, connection->db) ? step_rows(session, compiled->stmt)
 							     : cancelled(session);
+	running = NULL;
 	session_end_step(session);
 	progress_end(&connection->progress);
 	bool missed = connection->authorizer.missed;

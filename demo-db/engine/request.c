@@ -63,7 +63,7 @@ static void set_text(
 		run->brief = text->brief;
 	} else if (!request->function) {
 		run->sql = request->sql;
-		run->hash = statement_hash(request->sql);
+		run->hash = request->sql_hash ? request->sql_hash : statement_hash(request->sql);
 		run->verb = verb_of(request->sql);
 	}
 	run->tag = verb_tag(run->verb);

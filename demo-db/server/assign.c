@@ -11,10 +11,14 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define PLACES_MAX 256 /* columns of an INSERT without a list that are remembered */
+#define NAMED_MAX      128 /* columns remembered on a connection … */
+#define PROBES_MAX     8   /* … and how many of them may be looked at */
+#define PLACES_MAX     256
+#define NAME_MAX_BYTES 128
 
 enum kind { /* of a column; ANY is what SQLite's affinity does */
 	KIND_ANY,
@@ -78,71 +82,101 @@ static int64_t type_of(const char *declared, bool primary)
 	return (int64_t)kind | (int64_t)first << 8;
 }
 
-/* ---- Columns --------------------------------------------------------------------------------- */
+/* ---- Columns ---------------------------------------------------------------------------------
+ */
 
-/* Those of one table, in the order an INSERT fills them; good for one run of a statement. */
-struct places {
-	sqlite3 *db;
-	uint64_t run;
-	char table[128];
-	int count;
-	int64_t types[PLACES_MAX];
+struct column {
+	uint64_t known_at;	   /* the engine's compile number; 0: nothing */
+	char name[NAME_MAX_BYTES]; /* as the statement gives it */
+	int64_t type;
 };
 
-static int read_places(struct places *places, sqlite3 *db, const char *table)
+/* What was looked up on a connection: single columns, and those of the table an INSERT without a
+ * list filled last, in their order. */
+struct columns {
+	struct column named[NAMED_MAX];
+	uint64_t placed_at;
+	char table[NAME_MAX_BYTES];
+	int count;
+	int64_t placed[PLACES_MAX];
+};
+
+static int read_places(struct columns *columns, sqlite3 *db, const char *table)
 {
 	sqlite3_stmt *stmt = NULL;
 	char *sql = sqlite3_mprintf("PRAGMA table_info(\"%w\")", table);
-	places->count = 0;
+	columns->count = 0;
 	db_reads_schema(true);
 	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
-	while (rc == SQLITE_OK && places->count < PLACES_MAX &&
-		(rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-		const char *declared = (const char *)sqlite3_column_text(stmt, 2);
-		places->types[places->count++] =
-			type_of(declared, sqlite3_column_int(stmt, 5) != 0);
-		rc = SQLITE_OK;
-	}
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	for (; rc == SQLITE_ROW && columns->count < PLACES_MAX; rc = sqlite3_step(stmt))
+		columns->placed[columns->count++] =
+			type_of((const char *)sqlite3_column_text(stmt, 2),
+				sqlite3_column_int(stmt, 5) != 0);
 	sqlite3_finalize(stmt);
 	db_reads_schema(false);
 	sqlite3_free(sql);
-	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-static void give_place(sqlite3_context *c, const char *table, int place)
+/* 0, or SQLite's error; the type is KIND_ANY where there is no such column. */
+static int find_placed(
+	struct columns *columns, sqlite3 *db, const char *table, int place, int64_t *type)
 {
-	static _Thread_local struct places places;
-	sqlite3 *db = sqlite3_context_db_handle(c);
-	bool kept = places.db == db && places.run == db_run_number() &&
-		    strcmp(places.table, table) == 0;
-	int rc = kept ? SQLITE_OK : read_places(&places, db, table);
-	if (rc != SQLITE_OK) {
-		places.db = NULL;
-		sqlite3_result_error_code(c, rc);
-		return;
+	uint64_t now = db_compile_number();
+	int rc = SQLITE_OK;
+	if (!now || columns->placed_at != now || strcmp(columns->table, table) != 0) {
+		rc = read_places(columns, db, table); /* compiles, too */
+		bool whole = rc == SQLITE_OK && strlen(table) < sizeof columns->table;
+		snprintf(columns->table, sizeof columns->table, "%s", table);
+		columns->placed_at = whole ? db_compile_number() : 0;
 	}
-	places.db = strlen(table) < sizeof places.table ? db : NULL;
-	places.run = db_run_number();
-	snprintf(places.table, sizeof places.table, "%s", table);
-	sqlite3_result_int64(c, place < places.count ? places.types[place] : KIND_ANY);
+	*type = place >= 0 && place < columns->count ? columns->placed[place] : KIND_ANY;
+	return rc;
 }
 
-static void column_type(sqlite3_context *c, int argc, sqlite3_value **argv)
+/* table.column, with a backslash before the table's own dots and backslashes. */
+static int64_t look_up(sqlite3 *db, const char *name)
 {
-	const char *table = (const char *)sqlite3_value_text(argv[0]), *declared = NULL;
-	int primary = 0;
-	(void)argc;
-	if (!table)
-		return;
-	if (sqlite3_value_type(argv[1]) == SQLITE_INTEGER) {
-		give_place(c, table, sqlite3_value_int(argv[1]));
-		return;
+	const char *declared = NULL;
+	int primary = 0, rc = SQLITE_NOMEM;
+	char *table = sqlite3_mprintf("%s", name), *to = table;
+	const char *from = name;
+	while (table && *from && *from != '.') {
+		from += *from == '\\';
+		*to++ = *from++;
 	}
-	const char *column = (const char *)sqlite3_value_text(argv[1]);
-	bool found =
-		column && sqlite3_table_column_metadata(sqlite3_context_db_handle(c), NULL, table,
-				  column, &declared, NULL, NULL, &primary, NULL) == SQLITE_OK;
-	sqlite3_result_int64(c, found ? type_of(declared, primary != 0) : KIND_ANY);
+	if (table) {
+		*to = '\0';
+		rc = sqlite3_table_column_metadata(db, NULL, table, from + (*from == '.'),
+			&declared, NULL, NULL, &primary, NULL);
+	}
+	sqlite3_free(table);
+	return rc == SQLITE_OK ? type_of(declared, primary != 0) : KIND_ANY;
+}
+
+static int64_t find_named(struct columns *columns, sqlite3 *db, const char *name)
+{
+	uint64_t now = db_compile_number();
+	/* a literal keeps its address while its statement is compiled */
+	uintptr_t at = ((uintptr_t)name >> 4) * 31;
+	struct column *free_one = &columns->named[at % NAMED_MAX];
+	for (uintptr_t i = at; i < at + PROBES_MAX; i++) {
+		struct column *column = &columns->named[i % NAMED_MAX];
+		if (!now || column->known_at != now) { /* what comes behind is not filled */
+			free_one = column;
+			break;
+		}
+		if (strcmp(column->name, name) == 0)
+			return column->type;
+	}
+	int64_t type = look_up(db, name);
+	if (strlen(name) < sizeof free_one->name) {
+		*free_one = (struct column){ .known_at = now, .type = type };
+		strcpy(free_one->name, name);
+	}
+	return type;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -182,40 +216,64 @@ static void give_text(sqlite3_context *c, sqlite3_value *value, int length, bool
 		sqlite3_result_text64(c, text, most, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-static void assign(sqlite3_context *c, int argc, sqlite3_value **argv)
+static void store(sqlite3_context *c, int64_t type, sqlite3_value *value)
 {
-	int64_t type = sqlite3_value_int64(argv[1]);
 	enum kind kind = (enum kind)(type & 0xff);
 	int first = (int)(type >> 8 & 0xffffff);
-	(void)argc;
-	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
-		return;
 	switch (kind) {
 	case KIND_INT2:
 	case KIND_INT4:
 	case KIND_INT8:
 	case KIND_ROWID:
-		cast_integer(c, &integer_types[kind - KIND_INT2], argv[0]);
+		cast_integer(c, &integer_types[kind - KIND_INT2], value);
 		break;
 	case KIND_BOOL:
-		cast_bool(c, argv[0]);
+		cast_bool(c, value);
 		break;
 	case KIND_VARCHAR:
 	case KIND_CHAR:
-		give_text(c, argv[0], first, kind == KIND_CHAR);
+		give_text(c, value, first, kind == KIND_CHAR);
 		break;
 	case KIND_ANY:
-		sqlite3_result_value(c, argv[0]);
+		sqlite3_result_value(c, value);
 		break;
 	}
 }
 
+static void assign(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	const char *name = (const char *)sqlite3_value_text(argv[1]);
+	(void)argc;
+	if (name && sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		store(c, find_named(sqlite3_user_data(c), sqlite3_context_db_handle(c), name),
+			argv[0]);
+	else
+		sqlite3_result_value(c, argv[0]);
+}
+
+static void assign_placed(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	const char *table = (const char *)sqlite3_value_text(argv[1]);
+	int64_t type = KIND_ANY;
+	int rc = table ? find_placed(sqlite3_user_data(c), sqlite3_context_db_handle(c), table,
+				 sqlite3_value_int(argv[2]), &type)
+		       : SQLITE_OK;
+	(void)argc;
+	if (rc != SQLITE_OK)
+		sqlite3_result_error_code(c, rc);
+	else if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		store(c, type, argv[0]);
+}
+
 int assign_install(sqlite3 *db)
 {
+	struct columns *columns = calloc(1, sizeof *columns);
+	if (!columns)
+		return SQLITE_NOMEM;
 	int rc = sqlite3_create_function_v2(
-		db, "pg_assign", 2, FUNCTIONS_FLAGS, NULL, assign, NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_create_function_v2(db, "pg_column_type", 2, FUNCTIONS_FLAGS, NULL,
-			column_type, NULL, NULL, NULL);
+		db, "pg_assign", 2, FUNCTIONS_FLAGS, columns, assign, NULL, NULL, free);
+	if (rc == SQLITE_OK) /* its data goes with the other's */
+		rc = sqlite3_create_function_v2(db, "pg_assign", 3, FUNCTIONS_FLAGS, columns,
+			assign_placed, NULL, NULL, NULL);
 	return rc;
 }

@@ -2,14 +2,14 @@
 /*
  * assign.h - what a column takes, by its declared type, as PostgreSQL assigns it.
  *
- *   pg_column_type(table, column)  the type, as a number; `column` a name, or a place from 0 among
- *                                  those an INSERT without a list fills; 0: anything goes
- *   pg_assign(value, type)         the value as it is stored, or an error in PostgreSQL's words
+ *   pg_assign(value, 'table.column')   the value as it is stored, or an error in PostgreSQL's words
+ *   pg_assign(value, 'table', place)   the same; a place from 0 among the columns an INSERT without
+ *                                      a list fills
  *
- * rewrite_assign.c writes them into statements. The type is looked up once a run, in the schema the
- * statement runs with, so a table may change behind a prepared statement's back. INTEGER as the
- * primary key holds 64 bits (bigserial is made of it); so does INT, which only tables made AS a
- * SELECT, or not through the server, have.
+ * rewrite_assign.c writes them into statements. The type is looked up in the schema the statement
+ * runs with, so a table may change behind a prepared statement's back. INTEGER as the primary key
+ * holds 64 bits (bigserial is made of it); so does INT, which only tables made AS a SELECT, or not
+ * through the server, have.
  */
 #ifndef DEMO_DB_ASSIGN_H
 #define DEMO_DB_ASSIGN_H

@@ -9,7 +9,7 @@
  *   $1                             ?1
  *   $tag$text$tag$, E'a\nb'        'text' with quotes doubled, escapes resolved
  *   now(), version(), current_user, current_database() …   an SQLite expression or a literal
- *   INSERT … VALUES (x), UPDATE … SET a = x   x is pg_assign(x, pg_column_type('t', 'a')); assign.h
+ *   INSERT … VALUES (x), UPDATE … SET a = x   x is pg_assign(x, 't.a'); assign.h
  *   INSERT … several rows, or SELECT   WITH pg_source(c1, …) AS (…) SELECT pg_assign(c1, …), …
  *   int of CREATE and ALTER        int4: INT is what CREATE TABLE AS makes of every integer
  *   serial, bigserial, GENERATED … AS IDENTITY   INTEGER (rowid alias when it is the primary key)

@@ -146,6 +146,7 @@ static bool start_statement(struct client *client)
 		.flags = flags_of(client, s),
 		.arrival_ns = arrival_of(q),
 		.signature = s->signature,
+		.sql_hash = s->signature, /* its hash is what it is */
 		.class_index = (uint8_t)q->business,
 		.priority = (uint8_t)q->business,
 		.tenant = (uint8_t)(client->user_level % DB_TENANTS),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns what is stored into columns: each value of an INSERT, UPDATE or upsert goes through
- * pg_assign(value, pg_column_type(table, column)), which refuses or fits it (assign.h). A column of
- * an INSERT without a list is told by its place. Rows of several lines and those of a SELECT become
- * a common table whose columns are assigned. It must not know what types there are.
+ * pg_assign(value, column), which refuses or fits it (assign.h). A column of an INSERT
+ * without a list is told by its place. Several rows and those of a SELECT become a common table
+ * whose columns are assigned. It must not know what types there are.
  */
 #include "demo-db/server/rewriter.h"
 
@@ -33,19 +33,19 @@ static bool read_name(struct lexer *lexer, struct token *t, struct token *name)
 	return is_name(name);
 }
 
-/* The name as a string. */
-static void write_name(struct text *out, const struct token *name)
+/* The name inside a string, its own dots and backslashes behind a backslash if `escape`. */
+static void write_name(struct text *out, const struct token *name, bool escape)
 {
 	bool quoted = name->kind == TOKEN_NAME;
 	const char *at = name->text + quoted, *end = name->text + name->bytes - quoted;
-	rewrite_append(out, "'", 1);
 	for (; at < end; at++) {
 		if (*at == '\'')
 			rewrite_append(out, "'", 1);
+		if (escape && (*at == '.' || *at == '\\'))
+			rewrite_append(out, "\\", 1);
 		rewrite_append(out, at, 1);
 		at += quoted && *at == '"'; /* the first of a doubled quote */
 	}
-	rewrite_append(out, "'", 1);
 }
 
 /* ---- Columns --------------------------------------------------------------------------------- */
@@ -71,24 +71,25 @@ static struct column next_column(struct assignment *a)
 	return column;
 }
 
-static void write_type(struct rewriter *r, struct assignment *a)
+/* The arguments behind the value. */
+static void write_column(struct rewriter *r, struct assignment *a)
 {
 	struct column column = next_column(a);
 	char place[24];
 	if (column.none) { /* one value too many: SQLite says so */
-		rewrite_append_text(&r->out, ", pg_column_type(NULL, 0))");
+		rewrite_append_text(&r->out, ", NULL)");
 		return;
 	}
-	rewrite_append_text(&r->out, ", pg_column_type(");
-	write_name(&r->out, &a->table);
+	rewrite_append_text(&r->out, ", '");
+	write_name(&r->out, &a->table, a->columns.at != NULL);
 	if (a->columns.at) {
-		rewrite_append_text(&r->out, ", ");
-		write_name(&r->out, &column.name);
+		rewrite_append_text(&r->out, ".");
+		write_name(&r->out, &column.name, false);
+		rewrite_append_text(&r->out, "')");
 	} else {
-		snprintf(place, sizeof place, ", %u", column.place);
+		snprintf(place, sizeof place, "', %u)", column.place);
 		rewrite_append_text(&r->out, place);
 	}
-	rewrite_append_text(&r->out, "))");
 }
 
 static void open_value(struct rewriter *r)
@@ -102,7 +103,7 @@ static void close_value(struct rewriter *r)
 {
 	if (!r->assign.open)
 		return;
-	write_type(r, &r->assign);
+	write_column(r, &r->assign);
 	r->assign.open = false;
 	r->operand_at = REWRITE_NO_OPERAND;
 }
@@ -204,7 +205,7 @@ static void close_rows(struct rewriter *r)
 	for (unsigned i = 1; i <= r->assign.count; i++) {
 		snprintf(name, sizeof name, "%s pg_assign(c%u", i > 1 ? "," : "", i);
 		rewrite_append_text(&r->out, name);
-		write_type(r, &r->assign);
+		write_column(r, &r->assign);
 	}
 	rewrite_append_text(&r->out, " FROM " SOURCE " WHERE true");
 	r->operand_at = REWRITE_NO_OPERAND;

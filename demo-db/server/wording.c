@@ -4,6 +4,7 @@
  */
 #include "demo-db/server/wording.h"
 #include "demo-db/server/lexer.h"
+#include "demo-db/server/places.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -129,157 +130,6 @@ static bool word_exists(const char *message, struct wording *w)
 	return false;
 }
 
-/* ---- Positions ------------------------------------------------------------------------------ */
-
-int wording_characters(const char *text, size_t bytes)
-{
-	int characters = 0;
-	for (size_t i = 0; i < bytes; i++)
-		characters += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return characters;
-}
-
-static bool alike(const struct token *a, const struct token *b)
-{
-	return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
-}
-
-/* The nth token (from 1) spelled as `wanted`; its kind is END if there are fewer. */
-static struct token nth_alike(
-	const char *text, size_t bytes, const struct token *wanted, unsigned n)
-{
-	struct lexer lexer = { .at = text, .end = text + bytes };
-	for (;;) {
-		struct token t = lexer_next(&lexer);
-		if (t.kind == TOKEN_END || t.kind == TOKEN_BAD)
-			return (struct token){ .kind = TOKEN_END };
-		if (alike(&t, wanted) && --n == 0)
-			return t;
-	}
-}
-
-static int place_of(const char *text, const struct token *t)
-{
-	return wording_characters(text, (size_t)(t->text - text)) + 1;
-}
-
-/* ---- What the translation adds -----------------------------------------------------------------
- */
-
-/* The words at the lexer? Then it is moved behind them. */
-static bool skip_words(struct lexer *lexer, const char *const *words)
-{
-	struct lexer ahead = *lexer;
-	for (; *words; words++) {
-		struct token t = lexer_next(&ahead);
-		if (!token_is(&t, *words) && !token_is_symbol(&t, *words))
-			return false;
-	}
-	*lexer = ahead;
-	return true;
-}
-
-static void skip_behind(struct lexer *lexer, const char *word)
-{
-	struct token t;
-	do
-		t = lexer_next(lexer);
-	while (!token_is(&t, word) && !token_is_symbol(&t, word) && t.kind != TOKEN_END &&
-		t.kind != TOKEN_BAD);
-}
-
-/* The next token of the translation that is not rewrite_assign.c's. */
-static struct token next_written(struct lexer *lexer)
-{
-	static const char *const value[] = { "pg_assign", "(", NULL };
-	static const char *const type[] = { ",", "pg_column_type", "(", NULL };
-	static const char *const rows[] = { "with", "pg_source", "(", NULL };
-	static const char *const chosen[] = { ")", "select", "pg_assign", NULL };
-	for (;;) {
-		if (skip_words(lexer, type)) {
-			skip_behind(lexer, ")");
-			skip_behind(lexer, ")");
-		} else if (skip_words(lexer, rows)) {
-			skip_behind(lexer, "as");
-			skip_behind(lexer, "(");
-		} else if (skip_words(lexer, chosen)) {
-			skip_behind(lexer, "pg_source");
-			skip_behind(lexer, "true");
-		} else if (!skip_words(lexer, value)) {
-			return lexer_next(lexer);
-		}
-	}
-}
-
-/* The token at byte `offset` of `sql`, the one before it, and which of its spelling it is. */
-struct landing {
-	struct token token, before;
-	unsigned nth, nth_before;
-};
-
-static bool land(const char *sql, int offset, struct landing *landing)
-{
-	struct lexer lexer = { .at = sql, .end = sql + strlen(sql) };
-	*landing = (struct landing){ .nth = 1, .nth_before = 1 };
-	if (offset < 0 || (size_t)offset >= strlen(sql))
-		return false;
-	do {
-		landing->before = landing->token;
-		landing->token = next_written(&lexer);
-		if (landing->token.kind == TOKEN_END || landing->token.kind == TOKEN_BAD)
-			return false;
-	} while (landing->token.text + landing->token.bytes <= sql + offset);
-	lexer = (struct lexer){ .at = sql, .end = landing->token.text };
-	for (struct token t = next_written(&lexer); t.kind != TOKEN_END; t = next_written(&lexer)) {
-		landing->nth += alike(&t, &landing->token);
-		landing->nth_before +=
-			t.text != landing->before.text && alike(&t, &landing->before);
-	}
-	return true;
-}
-
-int wording_position(const char *text, size_t text_bytes, const char *sql, int offset)
-{
-	struct landing l;
-	if (!land(sql, offset, &l))
-		return 0;
-	struct token found = nth_alike(text, text_bytes, &l.token, l.nth);
-	return found.kind == TOKEN_END ? 0 : place_of(text, &found);
-}
-
-/* Where a relation of that name is read or changed. */
-static int place_of_relation(const char *text, size_t bytes, const char *name)
-{
-	static const char *const before[] = { "from", "join", "into", "update", "only" };
-	struct lexer lexer = { .at = text, .end = text + bytes };
-	struct token t = lexer_next(&lexer), previous = { .kind = TOKEN_END };
-	if (token_is(&t, "drop") || token_is(&t, "alter") || token_is(&t, "truncate"))
-		return 0;
-	for (; t.kind != TOKEN_END && t.kind != TOKEN_BAD; t = lexer_next(&lexer)) {
-		bool here = token_is_symbol(&previous, ",");
-		for (size_t i = 0; i < sizeof before / sizeof *before; i++)
-			here |= token_is(&previous, before[i]);
-		if (here && token_is(&t, name))
-			return place_of(text, &t);
-		previous = t;
-	}
-	return 0;
-}
-
-/* The first token that is the name, or the literal with that text. */
-static int place_of_text(const char *text, size_t bytes, const char *name)
-{
-	struct lexer lexer = { .at = text, .end = text + bytes };
-	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
-		t = lexer_next(&lexer)) {
-		bool literal = t.kind == TOKEN_STRING && t.bytes == strlen(name) + 2 &&
-			       memcmp(t.text + 1, name, t.bytes - 2) == 0;
-		if (literal || token_is(&t, name))
-			return place_of(text, &t);
-	}
-	return 0;
-}
-
 /* ---- What the message is about ----------------------------------------------------------------
  */
 
@@ -287,8 +137,8 @@ static int place_of_text(const char *text, size_t bytes, const char *name)
 static bool is_inserted(const struct wording_source *source, const struct landing *l)
 {
 	struct token as = { .kind = TOKEN_WORD, .text = "AS", .bytes = 2 };
-	return alike(&l->token, &as) && l->token.text[2] == ' ' && l->token.text[3] == '"' &&
-	       nth_alike(source->text, source->text_bytes, &as, 1).kind == TOKEN_END;
+	return place_alike(&l->token, &as) && l->token.text[2] == ' ' && l->token.text[3] == '"' &&
+	       place_nth_alike(source->text, source->text_bytes, &as, 1).kind == TOKEN_END;
 }
 
 static void point_at(const struct wording_source *source, const struct token *t, struct wording *w)
@@ -365,11 +215,11 @@ static void find_place(const struct wording_source *source, struct wording *w)
 		w->position = place_of_relation(source->text, source->text_bytes, name);
 	} else if (strncmp(source->message, "no such column", 14) == 0 && is_silent(source)) {
 		return;
-	} else if (!source->sql || !land(source->sql, source->offset, &l)) {
+	} else if (!source->sql || !place_land(source->sql, source->offset, &l)) {
 		return;
 	} else if (is_inserted(source, &l)) {
 		struct token before =
-			nth_alike(source->text, source->text_bytes, &l.before, l.nth_before);
+			place_nth_alike(source->text, source->text_bytes, &l.before, l.nth_before);
 		if (before.kind != TOKEN_END)
 			point_behind(source, &before, w);
 	} else {

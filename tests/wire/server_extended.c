@@ -107,6 +107,38 @@ static void a_parameter_is_held_to_its_column_s_type(void **state)
 	wire_talk(&client);
 }
 
+/* Two connections to SQLite: one is pinned by a transaction, the other has seen the table before.
+ */
+static void what_another_connection_made_of_a_table_counts(void **state)
+{
+	(void)state;
+	struct wire_client other;
+	const char *const word[] = { "abc" }, *const number[] = { "1" };
+	wire_login(&other, &server, "demo");
+	wire_query(&client, "drop table if exists typed; create table typed(i int, v text)");
+	wire_parse(&client, "s", "insert into typed (i) values ($1)");
+	wire_sync(&client);
+	wire_talk(&client);
+	wire_query(&other, "begin; select count(*) from items");
+	for (int i = 0; i < 2; i++) {
+		wire_bind(&client, "", "s", i ? word : number, 1, 0);
+		wire_execute(&client, "", 0);
+		wire_sync(&client);
+		assert_said(i ? "2 E(22P02) Z(I)" : "2 C(INSERT 0 1) Z(I)");
+	}
+	wire_query(&other, "drop table typed; create table typed(v int, i varchar(3)); commit");
+	wire_query(&other, "begin; select count(*) from items");
+	wire_bind(&client, "", "s", word, 1, 0);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	assert_said("2 C(INSERT 0 1) Z(I)");
+	wire_query(&other, "rollback");
+	wire_close(&other);
+	wire_close_named(&client, 'S', "s");
+	wire_sync(&client);
+	wire_talk(&client);
+}
+
 static void the_first_row_tells_types_nobody_declared(void **state)
 {
 	(void)state;
@@ -277,6 +309,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_statement_with_parameters_runs, login, logout),
 		cmocka_unit_test_setup_teardown(
 			a_parameter_is_held_to_its_column_s_type, login, logout),
+		cmocka_unit_test_setup_teardown(
+			what_another_connection_made_of_a_table_counts, login, logout),
 		cmocka_unit_test_setup_teardown(
 			the_first_row_tells_types_nobody_declared, login, logout),
 		cmocka_unit_test_setup_teardown(statements_keep_their_names, login, logout),

@@ -69,12 +69,12 @@ static void positions_count_characters_of_the_clients_text(void **state)
 				 (int)(strstr(taken, "====") - taken)),
 		(int)(strstr(numbers, "====") - numbers) + 1);
 	const char *row = "insert into t values (1,)";
-	const char *assigned = "insert into t values (pg_assign(1, pg_column_type('t', 0)),)";
+	const char *assigned = "insert into t values (pg_assign(1, 't', 0),)";
 	assert_int_equal(
 		wording_position(row, strlen(row), assigned, (int)strlen(assigned) - 1), 25);
 	const char *query = "insert into t select (1) x x returning (a)";
 	const char *named = "insert into t WITH pg_source(c1) AS (select (1) x x) SELECT "
-			    "pg_assign(c1, pg_column_type('t', 0)) FROM pg_source WHERE true "
+			    "pg_assign(c1, 't', 0) FROM pg_source WHERE true "
 			    "returning (a)";
 	assert_int_equal(wording_position(query, strlen(query), named,
 				 (int)(strstr(named, "x x") + 2 - named)),
