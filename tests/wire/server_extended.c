@@ -107,6 +107,8 @@ static void a_parameter_is_held_to_its_column_s_type(void **state)
 	wire_talk(&client);
 }
 
+#define BEGUN "C(BEGIN) T(b:25) D(x) C(SELECT 1) Z(T)"
+
 /* Two connections to SQLite: one is pinned by a transaction, the other has seen the table before.
  */
 static void what_another_connection_made_of_a_table_counts(void **state)
@@ -119,15 +121,17 @@ static void what_another_connection_made_of_a_table_counts(void **state)
 	wire_parse(&client, "s", "insert into typed (i) values ($1)");
 	wire_sync(&client);
 	wire_talk(&client);
-	wire_query(&other, "begin; select count(*) from items");
+	assert_string_equal(wire_query(&other, "begin; select b from t where id = 1"), BEGUN);
 	for (int i = 0; i < 2; i++) {
 		wire_bind(&client, "", "s", i ? word : number, 1, 0);
 		wire_execute(&client, "", 0);
 		wire_sync(&client);
 		assert_said(i ? "2 E(22P02) Z(I)" : "2 C(INSERT 0 1) Z(I)");
 	}
-	wire_query(&other, "drop table typed; create table typed(v int, i varchar(3)); commit");
-	wire_query(&other, "begin; select count(*) from items");
+	assert_string_equal(wire_query(&other, "drop table typed; create table typed(v int, i "
+					       "varchar(3)); commit"),
+		"C(DROP TABLE) C(CREATE TABLE) C(COMMIT) Z(I)");
+	assert_string_equal(wire_query(&other, "begin; select b from t where id = 1"), BEGUN);
 	wire_bind(&client, "", "s", word, 1, 0);
 	wire_execute(&client, "", 0);
 	wire_sync(&client);
