@@ -266,6 +266,7 @@ struct db_result {
 	int64_t changes;     /* rows inserted, updated, deleted */
 	bool cancelled;	     /* ended by a cancel (libcancel's or a client's) */
 	bool by_library;     /* … by libcancel */
+	bool while_idle;     /* … that hit the block before this statement came */
 	uint32_t reruns;     /* times it was run again after a cancel */
 	char transaction;    /* state afterwards: 'I' idle, 'T' in a block, 'E' failed block */
 	/* Where the time went. All count from arrival_ns; their sum is done_ns - arrival_ns less
@@ -326,6 +327,10 @@ int db_session_open(struct db_engine *engine, const struct db_session_options *o
 void db_session_close(struct db_session *session);
 uint64_t db_session_number(const struct db_session *session);  /* never reused */
 char db_session_transaction(const struct db_session *session); /* 'I', 'T', 'E' */
+/* Its block was cancelled while it was idle and its client does not know: the next statement but
+ * ROLLBACK, whatever it is, answers that. A host that refuses statements of a failed block by
+ * itself asks first. */
+bool db_session_untold(const struct db_session *session);
 
 /* Queues the statement; on_done follows exactly once, always from a worker. A negative return
  * means it was not taken and no callback will run (DB_EBUSY, DB_EQUEUE, DB_EINVAL …). */
@@ -360,7 +365,7 @@ enum db_wait {
 
 /* What runs now, for a rival policy or a system view. */
 struct db_activity {
-	uint64_t session_number, key, signature;
+	uint64_t session_number, key, signature;	   /* signature: while it runs */
 	uint64_t statement_start_ns, transaction_start_ns; /* arrivals; 0 = none */
 	struct db_session *session; /* valid only while its owner keeps it open */
 	enum db_wait waiting;

@@ -451,6 +451,7 @@ static int tell_abort(struct db_session *session)
 {
 	session->run.by = session->transaction.untold;
 	session->transaction.untold = BY_NOBODY;
+	session->run.tells_abort = true;
 	if (session->run.verb == VERB_COMMIT)
 		session->transaction.state = TX_NONE;
 	return failure_set(&session->run.failure, DB_ECANCELLED,

@@ -128,6 +128,7 @@ static void fill_result(const struct db_session *session, struct db_result *resu
 		.rows = run->rows,
 		.changes = run->changes,
 		.cancelled = ended_by_cancel(run),
+		.while_idle = run->tells_abort,
 		.by_library = ended_by_cancel(run) && run->by == BY_LIBRARY,
 		.reruns = run->reruns,
 		.transaction = transaction_letter(session->transaction.state),
@@ -168,6 +169,7 @@ static void settle(struct db_session *session, bool waiter)
 	session->idle_in_block = block;
 	session->shown.transaction_start_ns = block ? session->transaction.start_ns : 0;
 	session->shown.state = session->transaction.state;
+	session->shown.untold = session->transaction.untold != BY_NOBODY;
 	if (by != BY_NOBODY) {
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 		lock_cancel_clear(&session->owner);
@@ -375,6 +377,7 @@ bool request_abort(struct job *job)
 		session->idle_in_block = false;
 		session->shown.transaction_start_ns = 0;
 		session->shown.state = TX_FAILED;
+		session->shown.untold = true;
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 	}
 	session->abort_pending = false;

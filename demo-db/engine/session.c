@@ -190,6 +190,15 @@ char db_session_transaction(const struct db_session *session)
 	return letter;
 }
 
+bool db_session_untold(const struct db_session *session)
+{
+	struct db_session *locked = (struct db_session *)session;
+	pthread_mutex_lock(&locked->fence);
+	bool untold = session->shown.untold;
+	pthread_mutex_unlock(&locked->fence);
+	return untold;
+}
+
 /* ---- The fence --------------------------------------------------------------------------------
  */
 

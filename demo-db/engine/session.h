@@ -57,11 +57,12 @@ struct run {
 	int64_t changes;
 	enum cancelled_by by; /* whose cancel ended it */
 	bool columns_told, rows_sent, gentle;
-	bool brief;   /* a registered look-up or change by key */
-	bool quiet;   /* nothing of it is told to the library: it is brief, nobody waits */
-	bool unseen;  /* it has no task yet; if it never needs one it is only counted */
-	bool at_once; /* it found a free slot: started when it was taken */
-	bool ended;   /* cancelled for good: not to be run again */
+	bool brief;	  /* a registered look-up or change by key */
+	bool quiet;	  /* nothing of it is told to the library: it is brief, nobody waits */
+	bool unseen;	  /* it has no task yet; if it never needs one it is only counted */
+	bool at_once;	  /* it found a free slot: started when it was taken */
+	bool ended;	  /* cancelled for good: not to be run again */
+	bool tells_abort; /* its answer is what became of the block */
 	uint32_t reruns;
 	uint64_t arrival_ns, queued_ns, start_ns, done_ns;
 	uint64_t queue_ns, commit_ns, rerun_wait_ns, parked_ns;
@@ -75,11 +76,12 @@ struct session_counters {
 		serialization_failures, lock_set_retries;
 };
 
-struct shown { /* to db_activities; under the fence */
+struct shown { /* to other threads; under the fence */
 	uint64_t key, signature, arrival_ns, transaction_start_ns;
 	enum transaction_state state;
 	uint8_t class_index;
 	bool gentle, background;
+	bool untold; /* the transaction was cancelled while idle */
 };
 
 struct db_session {

@@ -168,9 +168,9 @@ static bool read_activity(struct db_session *session, struct db_activity *activi
 	activity->running = session->phase != PHASE_IDLE;
 	activity->in_transaction = shown->transaction_start_ns != 0;
 	activity->transaction_start_ns = shown->transaction_start_ns;
+	activity->key = shown->key;
 	if (activity->running) {
 		activity->statement_start_ns = shown->arrival_ns;
-		activity->key = shown->key;
 		activity->signature = shown->signature;
 		activity->class_index = shown->class_index;
 		activity->gentle = shown->gentle;

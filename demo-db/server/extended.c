@@ -63,10 +63,12 @@ static bool ends_transaction(const struct statement *s)
 	       (s->dialect.revives || strcmp(sql, "COMMIT") == 0 || strcmp(sql, "ROLLBACK") == 0);
 }
 
-/* In a failed block only what ends it, or ROLLBACK TO. True: an error was told. */
+/* In a failed block only what ends it, or ROLLBACK TO; but who does not know yet hears it when it
+ * executes. True: an error was told. */
 static bool refused_in_failed_block(struct client *client, const struct statement *s)
 {
-	if (db_session_transaction(client->session) != 'E' || ends_transaction(s))
+	if (db_session_transaction(client->session) != 'E' || ends_transaction(s) ||
+		db_session_untold(client->session))
 		return false;
 	fail(client, "25P02",
 		"current transaction is aborted, commands ignored until end of transaction block",

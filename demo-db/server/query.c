@@ -315,7 +315,8 @@ static bool step_ask(struct client *client)
 	enum control control = control_of(q->statement);
 	bool ends = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
 	if (state == 'E' && !ends && !q->statement->dialect.revives)
-		return refuse_in_failed_block(client);
+		return db_session_untold(client->session) ? start_hidden(client, "", STEP_TOLD)
+							  : refuse_in_failed_block(client);
 	if (q->implicit && q->statement->dialect.block_only)
 		return refuse_outside_block(client);
 	if (q->simple && q->statement->parameter_count != q->literal_count)
@@ -570,6 +571,7 @@ enum query_answer query_run(struct client *client)
 		[STEP_ASK] = step_ask,
 		[STEP_BEGUN] = step_begun,
 		[STEP_RAN] = step_ran,
+		[STEP_TOLD] = query_fail_by_engine,
 		[STEP_END] = step_end,
 		[STEP_COMMITTED] = step_committed,
 		[STEP_FAILED] = step_failed,

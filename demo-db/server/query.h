@@ -26,6 +26,7 @@ enum query_step {
 	STEP_ASK,	  /* may it begin? */
 	STEP_BEGUN,	  /* the hidden BEGIN has run: now the statement */
 	STEP_RAN,	  /* the statement has run */
+	STEP_TOLD,	  /* in its place: what became of the block */
 	STEP_END,	  /* no more statements: commit the implicit block */
 	STEP_COMMITTED,	  /* the hidden COMMIT has run */
 	STEP_FAILED,	  /* an error was told: end the implicit block, fail the explicit one */

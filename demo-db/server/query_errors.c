@@ -42,7 +42,7 @@ bool query_fail_by_engine(struct client *client)
 {
 	struct query *q = &client->query;
 	struct wording wording;
-	bool by_client = q->result.cancelled && !q->result.by_library;
+	bool by_client = q->result.cancelled && !q->result.by_library && !q->result.while_idle;
 	const char *words = by_client ? cancelled_words(client) : NULL;
 	const struct wording_source source = { .sqlstate = q->result.sqlstate,
 		.message = words ? words : q->result.message,

@@ -3,6 +3,7 @@
 #include "demo-db/server/server.h"
 #include "demo-db/views/view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t load(const _Atomic uint64_t *counter)
@@ -56,7 +57,48 @@ const struct view view_admission = { .name = "cancel_admission",
 
 /* ---- Sessions -------------------------------------------------------------------------------- */
 
-static void put_session(struct view_rows *rows, struct client *c, uint64_t now_ns)
+/* Transactions under way, by their session's process; a statement outside a block is one. */
+struct transactions {
+	struct db_activity *list;
+	uint32_t count;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct db_activity *x = a, *y = b;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Those that begin meanwhile may be missing. Free its list. */
+static struct transactions transactions_of(struct server *server, struct view_rows *rows)
+{
+	uint32_t limit = db_activities(server->engine, NULL, 0);
+	struct transactions t = { .list = calloc(limit + 1, sizeof *t.list) };
+	rows->failed |= !t.list;
+	if (!t.list)
+		return t;
+	t.count = db_activities(server->engine, t.list, limit);
+	if (t.count > limit)
+		t.count = limit;
+	qsort(t.list, t.count, sizeof *t.list, by_key);
+	return t;
+}
+
+static void put_transaction(
+	struct view_rows *rows, const struct transactions *t, uint32_t process, uint64_t now_ns)
+{
+	const struct db_activity key = { .key = process };
+	const struct db_activity *found =
+		t->count ? bsearch(&key, t->list, t->count, sizeof key, by_key) : NULL;
+	uint64_t since_ns = 0;
+	if (found)
+		since_ns = found->transaction_start_ns ? found->transaction_start_ns
+						       : found->statement_start_ns;
+	view_ms_or_null(rows, since_ns && now_ns > since_ns ? now_ns - since_ns : 0);
+}
+
+static void put_session(
+	struct view_rows *rows, struct client *c, const struct transactions *t, uint64_t now_ns)
 {
 	static const char *const states[] = { "startup", "password", "password", "idle",
 		"leaving" };
@@ -71,6 +113,7 @@ static void put_session(struct view_rows *rows, struct client *c, uint64_t now_n
 	view_text(rows, c->address);
 	view_text(rows, running ? "running" : states[state]);
 	view_text(rows, letter[0] ? letter : NULL);
+	put_transaction(rows, t, c->process, now_ns);
 	view_integer(rows, atomic_load_explicit(&c->source.level, memory_order_relaxed));
 	view_integer(rows, (int64_t)atomic_load_explicit(&c->statements, memory_order_relaxed));
 	view_integer(rows, (int64_t)load(&c->output.buffered_bytes));
@@ -79,15 +122,18 @@ static void put_session(struct view_rows *rows, struct client *c, uint64_t now_n
 
 static void fill_sessions(struct server *server, struct view_rows *rows)
 {
+	struct transactions t = transactions_of(server, rows);
 	uint64_t now_ns = cancel_now_ns();
 	pthread_mutex_lock(&server->lock);
 	for (struct client *c = server->first; c; c = c->next)
-		put_session(rows, c, now_ns);
+		put_session(rows, c, &t, now_ns);
 	pthread_mutex_unlock(&server->lock);
+	free(t.list);
 }
 
 const struct view view_sessions = { .name = "cancel_sessions",
 	.columns =
 		"process BIGINT, usename TEXT, address TEXT, state TEXT, transaction_state TEXT, "
-		"level BIGINT, statements BIGINT, unread_bytes BIGINT, unread_ms FLOAT8",
+		"transaction_ms FLOAT8, level BIGINT, statements BIGINT, unread_bytes BIGINT, "
+		"unread_ms FLOAT8",
 	.fill = fill_sessions };

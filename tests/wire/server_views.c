@@ -48,6 +48,26 @@ static void get_stuck(void)
 	wait_for_gate();
 }
 
+/* The holder's block is idle; the waiter's statement is a transaction by itself. */
+static void a_session_tells_how_long_its_transaction_lasts(void **state)
+{
+	(void)state;
+	get_stuck();
+	wire_send_query(&operator,
+		"select a.transaction_ms > b.transaction_ms, b.transaction_ms > 0 "
+		"from cancel_sessions a, cancel_sessions b, cancel_tasks t "
+		"where a.transaction_state = 'T' and t.waits_for = 'write_gate' "
+		"and b.process = t.process");
+	assert_string_equal(
+		wire_talk(&operator), "T(?column?:16,?column?:16) D(t,t) C(SELECT 1) Z(I)");
+	wire_query(&holder, "rollback");
+	wire_talk(&waiter);
+	assert_non_null(strstr(
+		wire_query(&operator, "select count(*) from cancel_sessions where transaction_ms "
+				      "is not null and process <> pg_backend_pid()"),
+		"D(0)"));
+}
+
 static void views_answer_while_every_worker_is_stuck(void **state)
 {
 	(void)state;
@@ -93,6 +113,56 @@ static void an_operator_cancels_a_task_by_its_id(void **state)
 	assert_string_equal(
 		wire_query(&operator, sql), "T(pg_cancel_backend:16) D(t) C(SELECT 1) Z(I)");
 	assert_string_equal(wire_talk(&waiter), "E(57014) Z(I)");
+}
+
+/* The holder's block, which is idle; the waiter, which has been waiting for it, is answered. */
+static void cancel_the_idle_block(void)
+{
+	char sql[160];
+	snprintf(sql, sizeof sql, "select cancel_task(id) from cancel_tasks where process = %u",
+		holder.process);
+	wait_for_gate();
+	assert_non_null(strstr(wire_query(&operator, sql), "D(t)"));
+	assert_string_equal(wire_talk(&waiter), "C(UPDATE 1) Z(I)");
+	while (!strstr(wire_query(&operator, "select count(*) from cancel_sessions where "
+					     "transaction_ms is not null"),
+		"D(1)"))
+		usleep(1000); /* until it is rolled back: only the asker's own is left */
+}
+
+static void a_block_cancelled_while_idle_tells_its_client_why(void **state)
+{
+	static const char begin[] = "begin; update t set a = 2";
+	(void)state;
+	get_stuck();
+	wire_query(&holder, "rollback");
+	wire_talk(&waiter);
+	wire_query(&holder, begin);
+	cancel_the_idle_block();
+	assert_string_equal(wire_query(&holder, "select 1"), "E(57014) Z(E)");
+	assert_non_null(strstr(holder.last_error, "while it was idle"));
+	assert_string_equal(wire_query(&holder, "select 1"), "E(25P02) Z(E)");
+	assert_string_equal(wire_query(&holder, "rollback"), "C(ROLLBACK) Z(I)");
+	/* what the server answers by itself, and the extended protocol */
+	wire_query(&holder, begin);
+	cancel_the_idle_block();
+	assert_string_equal(wire_query(&holder, "show timezone"), "E(57014) Z(E)");
+	assert_string_equal(wire_query(&holder, "rollback"), "C(ROLLBACK) Z(I)");
+	wire_query(&holder, begin);
+	cancel_the_idle_block();
+	wire_parse(&holder, "", "lock table t");
+	wire_bind(&holder, "", "", NULL, 0, 0);
+	wire_describe(&holder, 'P', "");
+	wire_execute(&holder, "", 0);
+	wire_sync(&holder);
+	assert_string_equal(wire_talk(&holder), "1 2 E(57014) Z(E)");
+	assert_string_equal(wire_query(&holder, "rollback"), "C(ROLLBACK) Z(I)");
+	/* not even COMMIT is taken for success */
+	wire_query(&holder, begin);
+	cancel_the_idle_block();
+	assert_string_equal(wire_query(&holder, "commit"), "E(57014) Z(I)");
+	assert_string_equal(
+		wire_query(&holder, "select 1"), "T(?column?:23) D(1) C(SELECT 1) Z(I)");
 }
 
 static void settings_are_checked_and_shown(void **state)
@@ -244,8 +314,10 @@ static void metrics_and_health_are_served_over_http(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_session_tells_how_long_its_transaction_lasts, clean),
 		cmocka_unit_test_teardown(views_answer_while_every_worker_is_stuck, clean),
 		cmocka_unit_test_teardown(an_operator_cancels_a_task_by_its_id, clean),
+		cmocka_unit_test_teardown(a_block_cancelled_while_idle_tells_its_client_why, clean),
 		cmocka_unit_test_teardown(settings_are_checked_and_shown, clean),
 		cmocka_unit_test_teardown(those_who_may_not_control_are_refused, clean),
 		cmocka_unit_test_teardown(a_culprit_is_cancelled_and_the_reason_is_in_sql, clean),
