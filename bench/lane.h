@@ -17,11 +17,14 @@
 
 /* ---- Policies ------------------------------------------------------------------------------- */
 
-enum lane_defence {	 /* bits */
-	LANE_BUDGET = 1, /* a retry budget common to all clients */
-	LANE_GATE = 2,	 /* the server's admission gate */
-	LANE_CANCEL = 4, /* libcancel acts; else it only watches */
-	LANE_QUEUE = 8,	 /* the server is told priorities without a gate; with one it always is */
+enum lane_defence {	   /* bits */
+	LANE_BUDGET = 1,   /* a retry budget common to all clients */
+	LANE_GATE = 2,	   /* the server's admission gate */
+	LANE_CANCEL = 4,   /* libcancel acts; else it only watches */
+	LANE_QUEUE = 8,	   /* the server is told priorities without a gate; with one it always is */
+	LANE_TIMEOUT = 16, /* the server gives a statement up when its client does */
+	LANE_LIMIT = 32,   /* so many statements wait in the server as can be answered in time */
+	LANE_LONGEST = 64, /* an operator's script kills what has run longest */
 };
 
 struct lane_policy {
@@ -43,12 +46,19 @@ double lane_cure_s(double rho, double stall_s, double timeout_s);
 
 /* ---- Lanes ---------------------------------------------------------------------------------- */
 
-enum lane_trigger {
-	LANE_NO_TRIGGER,
-	LANE_PAUSE,	 /* PAUSE and RESUME: an outage that is nobody's fault */
-	LANE_LOCK,	 /* a transaction that locks the table and takes its time */
-	LANE_DUMP,	 /* one that reads all cold tables */
-	LANE_CHECKPOINT, /* a long log is copied into the database, and writers wait */
+/* What runs beside the load: bench/lane_task.c has the statements. */
+enum lane_script {
+	LANE_NO_SCRIPT,
+	LANE_PAUSE,	  /* PAUSE and RESUME: an outage that is nobody's fault */
+	LANE_LOCK,	  /* a transaction that locks the table and takes its time */
+	LANE_DUMP,	  /* one that reads all cold tables */
+	LANE_CHECKPOINT,  /* a long log is copied into the database, and writers wait */
+	LANE_ROWS,	  /* as LANE_DUMP, and its client takes the rows away */
+	LANE_UPDATE,	  /* a transaction that writes a cold table page by page */
+	LANE_SCAN,	  /* one that reads the hot table page by page, and its client thinks */
+	LANE_BACKUP,	  /* a backup: it waits for all transactions, and all wait behind it */
+	LANE_REPORT,	  /* harmless: one long statement whose client is slow to read */
+	LANE_SHORT_SCANS, /* harmless: they come and go */
 };
 
 /* What the command line says about lanes only. */
@@ -58,17 +68,29 @@ struct lane_options {
 	uint32_t retries;    /* UINT32_MAX: the lane's */
 	uint32_t service_ms; /* 0: the lane's */
 	uint32_t connections;
+	uint32_t resends;    /* a cancelled culprit is sent again, so often */
 	const char *trigger; /* NULL: the lane's */
 	bool cpu;
+	bool wire;  /* the case of that name as a lane */
 	bool given; /* any of them was */
 };
 void lane_options_defaults(struct lane_options *options);
 
+#define LANE_COMPANY_MAX 2
+#define LANE_BACKUP_NAME "lane-backup" /* in the data folder, for the length of a run */
+struct lane_company {
+	enum lane_script script; /* LANE_NO_SCRIPT: nobody */
+	uint64_t onset_ns;
+};
+
 /* How a lane is run: filled by the lane, from the options. */
 struct lane_plan {
 	double rho; /* load, of the measured saturation */
-	enum lane_trigger trigger;
+	enum lane_script trigger;
 	uint64_t onset_ns, hold_ns; /* the trigger: when, and how long if left alone */
+	uint64_t lead_ns;	    /* it begins so long before the onset, and harms nobody yet */
+	uint32_t resends;	    /* it is sent again after a cancel, so often */
+	struct lane_company company[LANE_COMPANY_MAX];
 	uint64_t length_ns;
 	uint64_t timeout_ns;
 	uint32_t retries, priorities;
@@ -85,14 +107,16 @@ struct lane_plan {
 
 struct lane {
 	const char *name, *what;
+	bool of_case;	      /* run with --wire: without it the name is a case's */
 	const char *policies; /* the default list */
 	void (*plan)(const struct bench_options *options, const struct lane_options *lane_options,
 		struct lane_plan *plan);
 };
 
 extern const struct lane *const lanes[]; /* ends with NULL */
-const struct lane *lane_find(const char *name);
+const struct lane *lane_find(const char *name, bool of_case);
 extern const struct lane lane_stall, lane_culprit_storm, lane_dump_storm, lane_overload_2x;
+extern const struct lane lane_dump, lane_backup_lock, lane_scan_backup;
 
 /* ---- Results -------------------------------------------------------------------------------- */
 
@@ -109,6 +133,7 @@ extern const struct lane lane_stall, lane_culprit_storm, lane_dump_storm, lane_o
 	X(late_s)                                                                                  \
 	X(decided_ms)                                                                              \
 	X(trigger_ms)                                                                              \
+	X(resends)                                                                                 \
 	X(cancels)                                                                                 \
 	X(wrong_cancels)                                                                           \
 	X(offered)                                                                                 \

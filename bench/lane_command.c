@@ -13,6 +13,7 @@
 #include "data.h"
 #include "lane_run.h"
 #include "lane_session.h"
+#include "lane_task.h"
 
 #define SEED_STRIDE 1000003u
 #define OTHER_FDS   256 /* of this process and of the server, beside connections */
@@ -25,6 +26,8 @@ enum {
 	OPT_CONNECTIONS,
 	OPT_TRIGGER,
 	OPT_CPU,
+	OPT_RESENDS,
+	OPT_WIRE,
 };
 
 static const struct argp_option lane_option_list[] = {
@@ -38,7 +41,12 @@ static const struct argp_option lane_option_list[] = {
 	{ "trigger", OPT_TRIGGER, "pause|lock|checkpoint", 0,
 		"stall: what makes it stand still [pause]", 20 },
 	{ "cpu", OPT_CPU, NULL, 0,
-		"stall, dump-storm: reads that cost CPU in place of a pinned service time", 20 },
+		"stall, dump-storm, --wire: reads that cost CPU in place of a pinned service time",
+		20 },
+	{ "culprit-retries", OPT_RESENDS, "N", 0,
+		"a culprit that is cancelled is sent again, so often [0]", 20 },
+	{ "wire", OPT_WIRE, NULL, 0,
+		"dump, backup-lock, scan-backup as live lanes: over the wire, with retries", 20 },
 	{ 0 },
 };
 
@@ -67,6 +75,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPT_CPU:
 		options->cpu = true;
 		break;
+	case OPT_RESENDS:
+		options->resends = (uint32_t)options_integer("--culprit-retries", text, 0, 100);
+		break;
+	case OPT_WIRE:
+		options->wire = true;
+		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -94,6 +108,7 @@ static void make_plan(const struct lane_arguments *arguments, struct lane_plan *
 		plan->retries = lane_options->retries;
 	if (lane_options->service_ms && plan->service_ms)
 		plan->service_ms = lane_options->service_ms;
+	plan->resends = lane_options->resends;
 	if (options->pool_given)
 		plan->pool_mb = options->pool_mb;
 	if (options->workers_given)
@@ -159,13 +174,16 @@ void lane_check(const struct lane_arguments *arguments)
 	(void)choose_policies(arguments, policies);
 	if (options->trigger && arguments->lane != &lane_stall)
 		bench_refuse("--trigger belongs to the lane stall");
-	if (options->cpu && arguments->lane != &lane_stall && arguments->lane != &lane_dump_storm)
-		bench_refuse("--cpu belongs to the lanes stall and dump-storm");
+	if (options->cpu && arguments->lane != &lane_stall && arguments->lane != &lane_dump_storm &&
+		!arguments->lane->of_case)
+		bench_refuse("--cpu belongs to the lanes stall and dump-storm, and to --wire");
 	if (options->trigger && strcmp(options->trigger, "pause") != 0 &&
 		strcmp(options->trigger, "lock") != 0 &&
 		strcmp(options->trigger, "checkpoint") != 0)
 		bench_refuse("--trigger: '%s' is not pause, lock or checkpoint", options->trigger);
 	make_plan(arguments, &plan);
+	if (plan.resends && !lane_script_is_culprit(plan.trigger))
+		bench_refuse("--culprit-retries: lane %s has no culprit", arguments->lane->name);
 	if (plan.onset_ns + plan.timeout_ns * (plan.retries + 1) >= plan.length_ns)
 		bench_refuse("--seconds: the trigger comes at %.1f s, requests need %.1f s, and "
 			     "the run has %.1f s",
@@ -187,7 +205,8 @@ static void make_data(const struct lane_plan *plan, const struct bench_options *
 	if (!scratch)
 		bench_refuse("%s", error);
 	if (plan->archive_pools)
-		snprintf(folder, SERVER_PATH_MAX, "%.200s/lanes", options->data_dir);
+		snprintf(folder, SERVER_PATH_MAX, "%.200s/lanes-%u-%u", options->data_dir,
+			plan->pool_mb, plan->archive_pools);
 	else
 		snprintf(folder, SERVER_PATH_MAX, "%.200s/data", scratch);
 	data_prepare_in(folder, plan->pool_mb, plan->archive_pools ? plan->archive_pools : 1, data);

@@ -7,9 +7,8 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "lane_task.h"
 #include "range_output.h"
-
-static const char *const triggers[] = { "none", "pause", "lock", "dump", "checkpoint" };
 
 static void fill_range(
 	struct range *range, const struct lane_measures *measures, uint32_t reps, size_t offset)
@@ -91,7 +90,8 @@ static void print_head(FILE *file, const struct lane_summary *summary)
 {
 	const struct lane_plan *plan = summary->plan;
 	const struct bench_options *options = summary->options;
-	fprintf(file, "%s: %s\n", summary->lane->name, summary->lane->what);
+	fprintf(file, "%s%s: %s\n", summary->lane->name,
+		summary->lane->of_case ? " over the wire" : "", summary->lane->what);
 	if (plan->service_ms)
 		fprintf(file, "pinned: %u workers, %u ms a statement", plan->workers,
 			plan->service_ms);
@@ -100,9 +100,12 @@ static void print_head(FILE *file, const struct lane_summary *summary)
 	fprintf(file, "; saturation %.1f/s, load %.1f/s (rho %.2f), timeout %.0f ms, %u retr%s\n",
 		summary->saturation_qps, summary->rate_qps, plan->rho,
 		(double)plan->timeout_ns / 1e6, plan->retries, plan->retries == 1 ? "y" : "ies");
-	if (plan->trigger != LANE_NO_TRIGGER)
-		fprintf(file, "trigger: %s of %.1f s at %.1f s; ", triggers[plan->trigger],
+	if (plan->trigger != LANE_NO_SCRIPT)
+		fprintf(file, "trigger: %s of %.1f s at %.1f s; ", lane_script_name(plan->trigger),
 			(double)plan->hold_ns / 1e9, (double)plan->onset_ns / 1e9);
+	if (plan->resends)
+		fprintf(file, "a cancelled culprit is sent again, at most %u times; ",
+			plan->resends);
 	fprintf(file, "runs of %.1f s, seed %" PRIu64 ", %u repetition%s\n\n",
 		(double)plan->length_ns / 1e9, options->seed, options->reps,
 		options->reps == 1 ? "" : "s");
@@ -142,8 +145,8 @@ static void lane_table(FILE *file, const struct lane_summary *summary)
 		"\ngoodput: answers in time of what was due %s, against the load or, if that "
 		"is less, saturation;\nat end: the same over the last fifth; heals: from the "
 		"onset until 90 %% succeed to the end\n",
-		plan->trigger == LANE_NO_TRIGGER ? "once the gate had time to close"
-						 : "from the onset on");
+		plan->trigger == LANE_NO_SCRIPT ? "once the gate had time to close"
+						: "from the onset on");
 	print_refusal(file, summary);
 }
 
@@ -200,17 +203,18 @@ static json_t *json_head(const struct lane_summary *summary)
 	const struct lane_plan *plan = summary->plan;
 	const struct bench_options *options = summary->options;
 	return json_pack(
-		"{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:i, s:i, s:i, s:o, s:i, "
-		"s:s}",
-		"case", summary->lane->name, "what", summary->lane->what, "seed",
-		(json_int_t)options->seed, "rho", range_json_number(plan->rho), "rate_qps",
-		range_json_number(summary->rate_qps), "saturation_qps",
-		range_json_number(summary->saturation_qps), "slo_ms",
+		"{s:s, s:b, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:i, s:i, s:i, s:i, "
+		"s:o, s:i, s:s}",
+		"case", summary->lane->name, "wire", (int)summary->lane->of_case, "what",
+		summary->lane->what, "seed", (json_int_t)options->seed, "rho",
+		range_json_number(plan->rho), "rate_qps", range_json_number(summary->rate_qps),
+		"saturation_qps", range_json_number(summary->saturation_qps), "slo_ms",
 		range_json_number(plan->slo_ms), "timeout_ms",
 		range_json_number((double)plan->timeout_ns / 1e6), "retries", (int)plan->retries,
-		"trigger", triggers[plan->trigger], "trigger_s",
-		range_json_number((double)plan->hold_ns / 1e9), "workers", (int)plan->workers,
-		"service_ms", (int)plan->service_ms, "pool_mb", (int)plan->pool_mb, "seconds",
+		"trigger", lane_script_name(plan->trigger), "trigger_s",
+		range_json_number((double)plan->hold_ns / 1e9), "culprit_retries",
+		(int)plan->resends, "workers", (int)plan->workers, "service_ms",
+		(int)plan->service_ms, "pool_mb", (int)plan->pool_mb, "seconds",
 		range_json_number((double)plan->length_ns / 1e9), "reps", (int)options->reps,
 		"arrivals", options->poisson ? "poisson" : "fixed");
 }

@@ -12,11 +12,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "lane_killer.h"
 #include "lane_measure.h"
 #include "lane_session.h"
-#include "lane_trigger.h"
+#include "lane_task.h"
 
 #define OPEN_SPARE	  16
+#define TASKS_MAX	  (1 + LANE_COMPANY_MAX)
 #define REFUSALS_KEPT	  4096
 #define SATURATE_LOOPS	  4 /* requests in flight for each worker */
 #define SATURATE_WARM_NS  (LANE_NS_PER_S / 2)
@@ -33,14 +35,15 @@ struct run;
 struct asked { /* an attempt in flight */
 	struct run *run;
 	struct asked *next, *previous;
-	uint64_t number, sent_ns;
+	uint64_t number, due_ns, sent_ns;
 };
 
 struct run {
 	struct lane_session session;
 	const struct lane_setup *setup;
 	struct crowd *crowd;
-	struct trigger trigger;
+	struct lane_task tasks[TASKS_MAX]; /* the first is the trigger */
+	struct lane_killer killer;
 	struct asked *asked;
 	struct crowd_counts last; /* of the line before */
 	uint64_t next_line_ns, lag_max_ns, unsent;
@@ -84,6 +87,7 @@ static void on_answer(void *arg, const struct wire_answer *answer)
 								  : CROWD_REPLY_ERROR;
 	if (reply == CROWD_REPLY_REFUSED)
 		note_refusal(run, asked, now_ns);
+	lane_killer_hear(&run->killer, now_ns - asked->due_ns);
 	forget(asked);
 	crowd_answered(run->crowd, number, now_ns, reply,
 		(uint64_t)answer->retry_after_ms * LANE_NS_PER_MS);
@@ -95,9 +99,11 @@ static void ask(
 	char sql[LANE_SQL_BYTES];
 	struct asked *asked = calloc(1, sizeof *asked);
 	if (asked) {
-		*asked = (struct asked){
-			.run = run, .next = run->asked, .number = number, .sent_ns = now_ns
-		};
+		*asked = (struct asked){ .run = run,
+			.next = run->asked,
+			.number = number,
+			.due_ns = request->due_ns,
+			.sent_ns = now_ns };
 		if (run->asked)
 			run->asked->previous = asked;
 		run->asked = asked;
@@ -126,12 +132,12 @@ static void send_due(struct run *run, uint64_t now_ns)
 /* ---- A line a second --------------------------------------------------------------------------
  */
 
-static void say_trigger(struct run *run)
+static void say_trigger(const struct run *run)
 {
 	static const char *const words[] = { "", "begins", "holds", "ends", "is over" };
-	if (!run->setup->quiet && run->trigger.kind != LANE_NO_TRIGGER &&
-		run->trigger.state != TRIGGER_WAITS)
-		fprintf(stderr, "  trigger %s", words[run->trigger.state]);
+	const struct lane_task *trigger = &run->tasks[0];
+	if (trigger->script != LANE_NO_SCRIPT && trigger->state != TASK_WAITS)
+		fprintf(stderr, "  trigger %s", words[trigger->state]);
 }
 
 static void print_line(struct run *run, uint64_t now_ns)
@@ -198,6 +204,15 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
+static uint64_t others_next_ns(const struct run *run)
+{
+	uint64_t next_ns =
+		run->setup->policy->defences & LANE_LONGEST ? run->killer.next_ns : UINT64_MAX;
+	for (int i = 0; i < TASKS_MAX; i++)
+		next_ns = sooner(next_ns, lane_task_next_ns(&run->tasks[i]));
+	return next_ns;
+}
+
 static int drive(struct run *run, char *error)
 {
 	uint64_t length_ns = run->setup->plan->length_ns;
@@ -206,8 +221,13 @@ static int drive(struct run *run, char *error)
 			snprintf(error, SERVER_ERROR_MAX, "interrupted");
 			return -1;
 		}
-		trigger_step(&run->trigger, now_ns);
+		for (int i = 0; i < TASKS_MAX; i++)
+			lane_task_step(&run->tasks[i], now_ns);
 		send_due(run, now_ns);
+		if (run->setup->policy->defences & LANE_LONGEST) {
+			run->killer.culprit = lane_task_process(&run->tasks[0]);
+			lane_killer_step(&run->killer, run->crowd, now_ns);
+		}
 		if (now_ns >= run->next_line_ns) {
 			print_line(run, now_ns);
 			if (!server_process_listen(&run->session.server)) {
@@ -217,11 +237,15 @@ static int drive(struct run *run, char *error)
 		}
 		lane_session_wait(&run->session,
 			sooner(sooner(length_ns, run->next_line_ns),
-				sooner(crowd_next_ns(run->crowd), trigger_next_ns(&run->trigger))));
+				sooner(crowd_next_ns(run->crowd), others_next_ns(run))));
 	}
 	print_line(run, length_ns);
-	snprintf(error, SERVER_ERROR_MAX, "%s", run->trigger.error);
-	return run->trigger.error[0] ? -1 : 0;
+	for (int i = 0; i < TASKS_MAX; i++)
+		if (run->tasks[i].error[0]) {
+			snprintf(error, SERVER_ERROR_MAX, "%s", run->tasks[i].error);
+			return -1;
+		}
+	return 0;
 }
 
 static void count(const struct run *run, struct lane_measures *measures)
@@ -243,9 +267,10 @@ static void count(const struct run *run, struct lane_measures *measures)
 	uint64_t server_ns = server_process_cpu_ns(&run->session.server) - run->server_cpu_ns;
 	figures[LANE_server_cpu_pct] = (double)server_ns / 1e7 / seconds;
 	figures[LANE_client_cpu_pct] = (double)(own_cpu_ns() - run->client_cpu_ns) / 1e7 / seconds;
-	if (run->trigger.released_ns && run->trigger.taken_ns)
-		figures[LANE_trigger_ms] =
-			(double)(run->trigger.released_ns - run->trigger.taken_ns) / 1e6;
+	if (run->tasks[0].held_ns)
+		figures[LANE_trigger_ms] = (double)run->tasks[0].held_ns / 1e6;
+	if (run->setup->plan->resends)
+		figures[LANE_resends] = run->setup->plan->resends - run->tasks[0].resends;
 }
 
 static int by_value(const void *a, const void *b)
@@ -270,7 +295,7 @@ static void measure(struct run *run, struct lane_measures *measures)
 	uint64_t grace_ns = plan->timeout_ns * (plan->retries + 1);
 	struct lane_record record = { .onset_ns = plan->onset_ns,
 		.settled_ns = plan->length_ns > grace_ns ? plan->length_ns - grace_ns : 0,
-		.triggered = plan->trigger != LANE_NO_TRIGGER,
+		.triggered = plan->trigger != LANE_NO_SCRIPT,
 		.saturation_qps = run->setup->saturation_qps };
 	record.requests = crowd_requests(run->crowd, &record.count);
 	count(run, measures);
@@ -289,17 +314,19 @@ static int ask_decisions(struct run *run, struct lane_measures *measures, char *
 	double numbers[3];
 	double *figures = measures->figures;
 	snprintf(sql, sizeof sql,
-		"SELECT count(*), coalesce(sum(process <> %u), 0), coalesce(max(ago_s), 0) "
+		"SELECT count(*), coalesce(sum(process IS NOT %u), 0), coalesce(max(ago_s), 0) "
 		"FROM cancel_decisions WHERE acted",
-		trigger_process(&run->trigger));
+		lane_task_process(&run->tasks[0]));
 	if (lane_session_numbers(&run->session, sql, numbers, 3, error) != 0)
 		return -1;
 	double now_s = (double)lane_session_now_ns(&run->session) / LANE_NS_PER_S;
-	figures[LANE_cancels] = numbers[0];
-	figures[LANE_wrong_cancels] = numbers[1];
-	if (numbers[0] > 0 && run->trigger.taken_ns)
-		figures[LANE_decided_ms] =
-			(now_s - numbers[2]) * 1e3 - (double)run->trigger.taken_ns / 1e6;
+	figures[LANE_cancels] = numbers[0] + run->killer.kills;
+	figures[LANE_wrong_cancels] = numbers[1] + run->killer.wrong;
+	uint64_t first_ns = run->tasks[0].first_ns;
+	if (first_ns && first_ns < run->setup->plan->onset_ns)
+		first_ns = run->setup->plan->onset_ns; /* before it harmed nobody */
+	if (numbers[0] > 0 && first_ns)
+		figures[LANE_decided_ms] = (now_s - numbers[2]) * 1e3 - (double)first_ns / 1e6;
 	return 0;
 }
 
@@ -360,15 +387,25 @@ static int begin(struct run *run, char *error)
 	run->crowd = make_crowd(run->setup, error);
 	if (!run->crowd)
 		return -1;
-	run->trigger = (struct trigger){ .kind = plan->trigger,
-		.onset_ns = plan->onset_ns,
-		.hold_ns = plan->hold_ns,
-		.now_ns = lane_session_now_ns,
-		.arg = &run->session };
-	if (trigger_begin(&run->trigger, run->session.operators, run->session.pool) == 0)
-		return 0;
-	snprintf(error, SERVER_ERROR_MAX, "no connection for the trigger");
-	return -1;
+	run->tasks[0] = (struct lane_task){ .script = plan->trigger,
+		.onset_ns = plan->onset_ns - plan->lead_ns,
+		.hold_ns = plan->hold_ns + plan->lead_ns,
+		.resends = plan->resends };
+	for (int i = 0; i < LANE_COMPANY_MAX; i++)
+		run->tasks[1 + i] = (struct lane_task){ .script = plan->company[i].script,
+			.onset_ns = plan->company[i].onset_ns };
+	run->killer = (struct lane_killer){ .session = &run->session,
+		.slo_ns = plan->slo_ms * (uint64_t)LANE_NS_PER_MS };
+	for (int i = 0; i < TASKS_MAX; i++) {
+		run->tasks[i].now_ns = lane_session_now_ns;
+		run->tasks[i].arg = &run->session;
+		if (lane_task_begin(&run->tasks[i], run->session.operators, run->session.pool)) {
+			snprintf(error, SERVER_ERROR_MAX, "no connection for %s",
+				lane_script_name(run->tasks[i].script));
+			return -1;
+		}
+	}
+	return 0;
 }
 
 static void nothing_measured(struct lane_measures *measures)

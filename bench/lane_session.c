@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "random.h"
 
@@ -62,6 +63,15 @@ bool lane_session_interrupted(void)
 /* ---- The server -------------------------------------------------------------------------------
  */
 
+/* What is served in half the clients' timeout (Little's law); the other half is for what is being
+ * served, and for a server that is slower than when it was measured. */
+static uint32_t queue_limit(const struct lane_setup *setup)
+{
+	double half_s = (double)setup->plan->timeout_ns / 2e9;
+	double limit = setup->saturation_qps * half_s;
+	return limit > 1 ? (uint32_t)limit : 1;
+}
+
 static void configure(const struct lane_setup *setup, struct server_settings *settings)
 {
 	const struct lane_plan *plan = setup->plan;
@@ -71,7 +81,11 @@ static void configure(const struct lane_setup *setup, struct server_settings *se
 	server_set(settings, "server.service_ms=%u", plan->service_ms);
 	server_set(settings, "server.pool_mb=%u", plan->pool_mb);
 	server_set(settings, "server.connections=%u", setup->connections + OPERATORS);
-	server_set(settings, "server.queue=%u", QUEUE_MAX);
+	server_set(settings, "server.queue=%u",
+		defences & LANE_LIMIT ? queue_limit(setup) : QUEUE_MAX);
+	if (defences & LANE_TIMEOUT)
+		server_set(settings, "server.statement_timeout_ms=%u",
+			(uint32_t)(plan->timeout_ns / LANE_NS_PER_MS));
 	server_set(settings, "server.lock_timeout_ms=%u", LOCK_WAIT_MS);
 	server_set(settings, "admission.gate=%s", gate ? "on" : "off");
 	server_set(settings, "admission.window_ms=%u", plan->window_ms);
@@ -153,6 +167,17 @@ int lane_session_begin(
 		session, "SELECT sum(length(payload)) FROM items", &ignored, 1, error);
 }
 
+/* What a run's backup made. */
+static void remove_backup(const struct lane_session *session)
+{
+	char path[SERVER_PATH_MAX];
+	int length = session->setup ? snprintf(path, sizeof path, "%s/" LANE_BACKUP_NAME,
+					      session->setup->data_dir)
+				    : 0;
+	if (length > 0 && (size_t)length < sizeof path)
+		unlink(path);
+}
+
 void lane_session_end(struct lane_session *session)
 {
 	wire_pool_free(session->pool);
@@ -162,6 +187,7 @@ void lane_session_end(struct lane_session *session)
 	if (session->base)
 		event_base_free(session->base);
 	server_process_stop(&session->server);
+	remove_backup(session);
 	*session = (struct lane_session){ 0 };
 }
 

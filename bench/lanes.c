@@ -13,6 +13,9 @@ const struct lane *const lanes[] = {
 	&lane_culprit_storm,
 	&lane_dump_storm,
 	&lane_overload_2x,
+	&lane_dump,
+	&lane_backup_lock,
+	&lane_scan_backup,
 	NULL,
 };
 
@@ -25,6 +28,16 @@ const struct lane_policy lane_policies[] = {
 	{ .name = "queue",
 		.what = "the order of the server's worker queue: priorities, and no gate",
 		.defences = LANE_QUEUE },
+	{ .name = "timeout",
+		.what = "a statement timeout as long as the clients wait: nothing is done for "
+			"nobody",
+		.defences = LANE_TIMEOUT },
+	{ .name = "limit",
+		.what = "a queue as short as can be answered in half the clients' timeout",
+		.defences = LANE_LIMIT },
+	{ .name = "longest",
+		.what = "kill whatever has run longest while requests are late",
+		.defences = LANE_LONGEST },
 	{ .name = "budget",
 		.what = "a retry budget of 30 % of the headroom",
 		.defences = LANE_BUDGET,
@@ -67,10 +80,10 @@ const char *const lane_figure_names[LANE_FIGURE_COUNT] = {
 #undef X
 };
 
-const struct lane *lane_find(const char *name)
+const struct lane *lane_find(const char *name, bool of_case)
 {
 	for (const struct lane *const *lane = lanes; *lane; lane++)
-		if (strcmp((*lane)->name, name) == 0)
+		if (strcmp((*lane)->name, name) == 0 && (*lane)->of_case == of_case)
 			return *lane;
 	return NULL;
 }

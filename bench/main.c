@@ -42,7 +42,11 @@ static int command_list(int argc, char **argv)
 		print_wrapped((*c)->name, (*c)->what);
 	puts("live lanes, against a server process:");
 	for (const struct lane *const *lane = lanes; *lane; lane++)
-		print_wrapped((*lane)->name, (*lane)->what);
+		if (!(*lane)->of_case)
+			print_wrapped((*lane)->name, (*lane)->what);
+	for (const struct lane *const *lane = lanes; *lane; lane++)
+		if ((*lane)->of_case)
+			printf("  %-11s --wire %s\n", (*lane)->name, (*lane)->what);
 	puts("policies (reference, the same load without the culprit, always runs):");
 	for (const struct bench_policy *const *p = bench_policies; *p; p++)
 		print_wrapped((*p)->name, (*p)->what);
@@ -227,7 +231,7 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
 		if (arguments->bench_case || arguments->lane)
 			bench_refuse("run takes one case, and '%s' is a second", text);
 		arguments->bench_case = bench_case_find(text);
-		arguments->lane = lane_find(text);
+		arguments->lane = lane_find(text, false);
 		if (!arguments->bench_case && !arguments->lane)
 			bench_refuse("unknown case '%s'; 'cancel-bench list' names them", text);
 		break;
@@ -316,6 +320,14 @@ static int run_lane(const struct run_arguments *arguments)
 	return status == 0 ? 0 : STATUS_FAILED;
 }
 
+static void choose_wire(struct run_arguments *arguments)
+{
+	const char *name = arguments->lane ? arguments->lane->name : arguments->bench_case->name;
+	arguments->lane = lane_find(name, true);
+	if (!arguments->lane)
+		bench_refuse("--wire belongs to the cases dump, backup-lock and scan-backup");
+}
+
 static int command_run(int argc, char **argv)
 {
 	static struct suite_result result;
@@ -331,6 +343,8 @@ static int command_run(int argc, char **argv)
 		.doc = "Runs one case under each policy, with the same load.",
 		.children = children };
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (arguments.lane_options.wire)
+		choose_wire(&arguments);
 	if (arguments.lane)
 		return run_lane(&arguments);
 	if (!arguments.policies)

@@ -24,11 +24,15 @@ struct wire_session {
 	struct event *event;
 	enum state state;
 	bool kept;		   /* by wire_session_take */
+	bool one_by_one;	   /* rows are read and forgotten */
 	char *first;		   /* what to ask once it is open */
 	wire_on_answer *on_answer; /* NULL: nothing was asked */
 	void *arg;
 	struct wire_answer answer; /* in the making */
 	PGresult *rows, *error;
+	uint32_t pace_rows, read_rows; /* 0: as fast as they come; read since the last pause */
+	struct timeval pause;
+	struct event *rest; /* the end of a pause */
 };
 
 struct wire_pool {
@@ -96,6 +100,8 @@ static void destroy(struct wire_session *session)
 	pool->count--;
 	if (session->event)
 		event_free(session->event);
+	if (session->rest)
+		event_free(session->rest);
 	PQclear(session->rows);
 	PQclear(session->error);
 	PQfinish(session->connection);
@@ -180,12 +186,18 @@ static void note_result(struct wire_session *session, PGresult *result)
 	*place = result;
 }
 
-static void read_answer(struct wire_session *session)
+/* A client that takes its time does not even look at the socket meanwhile. */
+static bool rests(struct wire_session *session, const PGresult *result)
 {
-	if (!PQconsumeInput(session->connection)) {
-		lose(session);
-		return;
-	}
+	if (!session->pace_rows || PQresultStatus(result) != PGRES_SINGLE_TUPLE ||
+		++session->read_rows < session->pace_rows)
+		return false;
+	session->read_rows = 0;
+	return event_add(session->rest, &session->pause) == 0 && event_del(session->event) == 0;
+}
+
+static void read_results(struct wire_session *session)
+{
 	while (session->state == BUSY && !PQisBusy(session->connection)) {
 		PGresult *result = PQgetResult(session->connection);
 		if (result)
@@ -194,9 +206,28 @@ static void read_answer(struct wire_session *session)
 			break;
 		else
 			settle(session);
+		if (result && rests(session, result))
+			return;
 	}
 	if (PQstatus(session->connection) == CONNECTION_BAD)
 		lose(session);
+}
+
+static void read_answer(struct wire_session *session)
+{
+	if (PQconsumeInput(session->connection))
+		read_results(session);
+	else
+		lose(session);
+}
+
+static void on_rested(int fd, short events, void *arg)
+{
+	struct wire_session *session = arg;
+	(void)fd;
+	(void)events;
+	if (session->event && event_add(session->event, NULL) == 0)
+		read_results(session);
 }
 
 /* ---- Opening and asking ------------------------------------------------------------------------
@@ -219,6 +250,8 @@ static void submit(struct wire_session *session, const char *sql)
 	session->state = BUSY;
 	if (!PQsendQuery(session->connection, sql) || PQflush(session->connection) != 0)
 		lose(session);
+	else if (session->one_by_one)
+		PQsetSingleRowMode(session->connection);
 }
 
 static void opened(struct wire_session *session)
@@ -336,6 +369,17 @@ struct wire_session *wire_session_take(struct wire_pool *pool)
 	if (session->state == IDLE)
 		session->state = KEPT;
 	return session;
+}
+
+int wire_session_stream(struct wire_session *session, uint32_t rows, uint32_t pause_ms)
+{
+	session->one_by_one = true;
+	session->pace_rows = rows;
+	session->pause = (struct timeval){ .tv_sec = pause_ms / 1000,
+		.tv_usec = (suseconds_t)(pause_ms % 1000) * 1000 };
+	if (rows && !session->rest)
+		session->rest = evtimer_new(session->pool->base, on_rested, session);
+	return rows && !session->rest ? -1 : 0;
 }
 
 uint32_t wire_session_process(const struct wire_session *session)

@@ -63,6 +63,11 @@ struct wire_session;						/* opaque */
 struct wire_session *wire_session_take(struct wire_pool *pool); /* NULL: as wire_ask's -1 */
 void wire_session_ask(
 	struct wire_session *session, const char *sql, wire_on_answer *on_answer, void *arg);
+/* From its next statement on the rows of an answer are read one by one and forgotten, so that it
+ * may be of any size; with a pause after each `rows` of them, 0: none. While it pauses the client
+ * does not read: beyond what buffers hold the server waits for it. 0, or -1: memory is out. */
+int wire_session_stream(struct wire_session *session, uint32_t rows, uint32_t pause_ms)
+	__attribute__((warn_unused_result));
 /* Its number in the server's views; 0 before it is open. */
 uint32_t wire_session_process(const struct wire_session *session);
 void wire_session_give(struct wire_session *session); /* back to the pool, nothing asked */

@@ -22,7 +22,7 @@ static void plan(const struct bench_options *options, const struct lane_options 
 		lane_options->timeout_ms > 0 ? lane_options->timeout_ms / 1e3 : TIMEOUT_S;
 	double close_s = options->seconds ? options->seconds / 3.0 : CLOSE_S;
 	*plan = (struct lane_plan){ .rho = RHO,
-		.trigger = LANE_NO_TRIGGER,
+		.trigger = LANE_NO_SCRIPT,
 		.onset_ns = (uint64_t)(close_s * LANE_NS_PER_S),
 		.timeout_ns = (uint64_t)(timeout_s * LANE_NS_PER_S),
 		.length_ns = (uint64_t)(LENGTH_S * LANE_NS_PER_S),

@@ -149,6 +149,56 @@ static void a_culprit_is_cancelled_before_its_time(void **state)
 	assert_nothing_left();
 }
 
+static void a_culprit_that_is_sent_again_is_cancelled_again(void **state)
+{
+	(void)state;
+	json_t *result = tool_json("run culprit-storm --policy none,cancel --quiet --format json "
+				   "--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
+				   "--seconds 7 --culprit-retries 2");
+	json_t *none = row_of(result, "none"), *cancel = row_of(result, "cancel");
+	assert_int_equal(json_integer_value(json_object_get(result, "culprit_retries")), 2);
+	assert_int_equal(median(none, "resends"), 0);
+	assert_true(median(cancel, "resends") >= 1);
+	assert_true(median(cancel, "cancels") >= median(cancel, "resends"));
+	json_decref(result);
+	assert_nothing_left();
+}
+
+/* The same on all policies: rivals included, whatever they come to. */
+static void run_over_the_wire(const char *name, const char *trigger)
+{
+	static const char *const policies[] = { "none", "longest", "timeout", "limit", "cancel" };
+	char arguments[320];
+	snprintf(arguments, sizeof arguments,
+		"run %s --wire --policy none,longest,timeout,limit,cancel --quiet --format json "
+		"--stall 1 --slo-ms 40 --timeout-ms 300 --seconds 6 --pool-mb 4 --data %s/data",
+		name, folder);
+	json_t *result = tool_json(arguments);
+	assert_string_equal(json_string_value(json_object_get(result, "case")), name);
+	assert_string_equal(json_string_value(json_object_get(result, "trigger")), trigger);
+	assert_true(json_is_true(json_object_get(result, "wire")));
+	for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+		json_t *row = row_of(result, policies[i]);
+		assert_true(median(row, "wrong_cancels") <= median(row, "cancels"));
+		assert_int_equal(
+			json_array_size(json_object_get(row, "success_pct_by_priority")), 1);
+	}
+	assert_true(median(row_of(result, "none"), "trigger_ms") > 900);
+	assert_int_equal(median(row_of(result, "none"), "cancels"), 0);
+	json_decref(result);
+	snprintf(arguments, sizeof arguments, "%s/data", folder);
+	remove_all(arguments);
+	assert_nothing_left();
+}
+
+static void the_cases_run_over_the_wire(void **state)
+{
+	(void)state;
+	run_over_the_wire("dump", "rows");
+	run_over_the_wire("backup-lock", "update");
+	run_over_the_wire("scan-backup", "scan");
+}
+
 static void a_dump_is_cancelled_too(void **state)
 {
 	char arguments[256];
@@ -249,6 +299,13 @@ static void nonsense_is_refused_in_one_line(void **state)
 		{ "run culprit-storm --cpu", "belongs to the lanes stall and dump-storm" },
 		{ "run stall --seconds 1", "the run has 1.0 s" },
 		{ "run stall --saturate", "belong to the other cases" },
+		{ "run stall --wire", "belongs to the cases dump, backup-lock and scan-backup" },
+		{ "run healthy --wire", "belongs to the cases dump, backup-lock and scan-backup" },
+		{ "run dump --wire --rerun", "belong to the other cases" },
+		{ "run dump --wire --policy cancel:greedy", "unknown policy 'cancel:greedy'" },
+		{ "run dump --wire --trigger lock", "--trigger belongs to the lane stall" },
+		{ "run stall --culprit-retries 1", "lane stall has no culprit" },
+		{ "run stall --culprit-retries x", "--culprit-retries: 'x'" },
 		{ "run stall --rerun", "belong to the other cases" },
 		{ "run dump --stall 1", "an option of the live lanes" },
 		{ "run stall --format xml", "not table, json or csv" },
@@ -263,7 +320,8 @@ static void the_list_names_the_lanes_and_their_policies(void **state)
 {
 	(void)state;
 	static const char *const names[] = { "stall", "culprit-storm", "dump-storm", "overload-2x",
-		"budget-large", "gate+budget", "cancel+gate+budget" };
+		"budget-large", "gate+budget", "cancel+gate+budget", "backup-lock --wire",
+		"longest" };
 	struct tool_result result = tool_run("list");
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strstr(result.out, names[i]))
@@ -280,7 +338,9 @@ int main(void)
 		cmocka_unit_test(a_lock_stalls_the_server_too),
 		cmocka_unit_test(a_checkpoint_stalls_writers),
 		cmocka_unit_test(a_culprit_is_cancelled_before_its_time),
+		cmocka_unit_test(a_culprit_that_is_sent_again_is_cancelled_again),
 		cmocka_unit_test(a_dump_is_cancelled_too),
+		cmocka_unit_test(the_cases_run_over_the_wire),
 		cmocka_unit_test(under_twice_the_load_the_gate_refuses_the_lowest),
 		cmocka_unit_test(a_table_has_a_row_for_each_policy),
 		cmocka_unit_test(an_interrupted_lane_leaves_nothing_behind),

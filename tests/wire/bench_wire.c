@@ -170,6 +170,46 @@ static void a_kept_session_keeps_its_transaction(void **state)
 	assert_int_equal(other.status, WIRE_FAILED);
 }
 
+static void rows_are_taken_at_the_clients_pace_while_others_are_answered(void **state)
+{
+	struct heard slow = { 0 }, other = { 0 };
+	(void)state;
+	start(NULL, 2);
+	struct wire_session *session = wire_session_take(pool);
+	assert_non_null(session);
+	assert_int_equal(wire_session_stream(session, 1, 100), 0);
+	wire_session_ask(session, "select * from generate_series(1, 5)", on_answer, &slow);
+	assert_int_equal(wire_ask(pool, "select 1", on_answer, &other), 0);
+	await(&other);
+	assert_int_equal(slow.count, 0);
+	await(&slow);
+	assert_int_equal(slow.status, WIRE_OK);
+	assert_string_equal(slow.value, ""); /* they were read and forgotten */
+	wire_session_give(session);
+}
+
+static void the_server_waits_for_a_client_that_reads_slowly(void **state)
+{
+	struct heard slow = { 0 };
+	(void)state;
+	start("output.soft_kb=64", 3);
+	struct wire_session *session = wire_session_take(pool);
+	assert_non_null(session);
+	assert_int_equal(wire_session_stream(session, 1, 1000), 0);
+	wire_session_ask(session, "select hex(zeroblob(2000)) from generate_series(1, 1000)",
+		on_answer, &slow);
+	for (bool waits = false; !waits;) {
+		struct heard seen = { 0 };
+		assert_int_equal(
+			wire_ask(pool, "select count(*) from cancel_sessions where unread_ms > 0",
+				on_answer, &seen),
+			0);
+		await(&seen);
+		waits = strcmp(seen.value, "1") == 0;
+		assert_int_equal(slow.count, 0);
+	}
+}
+
 static void connections_can_be_opened_beforehand(void **state)
 {
 	struct heard heard = { 0 };
@@ -245,6 +285,8 @@ int main(void)
 		TEST(each_statement_in_flight_has_a_connection_up_to_the_limit),
 		TEST(an_error_is_an_answer_and_the_connection_goes_on),
 		TEST(a_kept_session_keeps_its_transaction),
+		TEST(rows_are_taken_at_the_clients_pace_while_others_are_answered),
+		TEST(the_server_waits_for_a_client_that_reads_slowly),
 		TEST(connections_can_be_opened_beforehand),
 		TEST(a_refusal_tells_when_to_come_again),
 		TEST(a_server_that_dies_is_an_error_for_all_who_wait),
