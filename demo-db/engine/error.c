@@ -93,6 +93,9 @@ static const struct text_rule text_rules[] = {
 	{ "GROUP BY term out of range", DB_EREFERENCE, true },
 	{ "no such function", DB_ENOFUNCTION, false },
 	{ "wrong number of arguments", DB_ENOFUNCTION, false },
+	{ "parser stack overflow", DB_ETOOBIG, false },
+	{ "Expression tree is too large", DB_ETOOBIG, false },
+	{ "too many ", DB_ETOOBIG, false }, /* columns, terms, arguments … */
 	{ "duplicate column name", DB_ECOLUMNTWICE, false },
 	{ "division by zero", DB_EDIVISION, false },
 	{ "invalid input syntax for type date", DB_EDATETIME, false },

@@ -296,9 +296,8 @@ static void take_message(struct client *client, const struct wire_message *messa
 		client_fatal(client, "08P01", "unexpected password message");
 		break;
 	case WIRE_FUNCTION_CALL:
-		client_error(client, "0A000", "function calls by protocol are not supported", NULL,
-			NULL, 0);
-		wire_ready(&client->output.wire, db_session_transaction(client->session));
+		query_begin_refused(
+			client, "0A000", "function calls by protocol are not supported");
 		break;
 	default:
 		extended_message(client, message);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <ini.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,6 +20,8 @@ struct entry {
 	uint64_t value, least, most;
 	const char *text, *what;
 };
+
+#define LINE_MAX_BYTES (INI_MAX_LINE - 1) /* inih cuts a longer one without a word */
 
 #define NUMBER_COUNT(value)  value
 #define NUMBER_SWITCH(value) value
@@ -198,15 +201,45 @@ static int on_line(void *user, const char *section, const char *name, const char
 	return config_set(reading->config, section, name, value, reading->message) == 0;
 }
 
+/* The first line the parser would cut short, 0: none. Sets errno when the file cannot be read. */
+static int find_long_line(FILE *file)
+{
+	int line = 1, byte;
+	size_t bytes = 0;
+	errno = 0;
+	while ((byte = getc(file)) != EOF && bytes < LINE_MAX_BYTES) {
+		bytes = byte == '\n' ? 0 : bytes + 1;
+		line += byte == '\n';
+	}
+	rewind(file);
+	return bytes < LINE_MAX_BYTES ? 0 : line;
+}
+
+static int parse_file(FILE *file, struct reading *reading)
+{
+	int line = find_long_line(file);
+	if (errno)
+		return -1;
+	if (line) {
+		snprintf(reading->message, CONFIG_MESSAGE_MAX, "longer than %d bytes",
+			LINE_MAX_BYTES - 1);
+		return line;
+	}
+	return ini_parse_file(file, on_line, reading);
+}
+
 int config_read(struct config *config, const char *path, char message[CONFIG_MESSAGE_MAX])
 {
 	char why[CONFIG_MESSAGE_MAX] = "not of the form name = value";
 	struct reading reading = { .config = config, .message = why };
-	int line = ini_parse(path, on_line, &reading);
-	if (line == 0)
-		return 0;
+	FILE *file = fopen(path, "r");
+	int line = file ? parse_file(file, &reading) : -1;
 	if (line < 0)
-		return complain(message, "cannot read %.150s: %.80s", path, strerror(errno));
+		complain(message, "cannot read %.150s: %.80s", path, strerror(errno));
+	if (file)
+		fclose(file);
+	if (line <= 0)
+		return line;
 	snprintf(message, CONFIG_MESSAGE_MAX, "%.100s:%d: %.130s", path, line, why);
 	return -1;
 }

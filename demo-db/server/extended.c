@@ -22,12 +22,23 @@ static void fail(struct client *client, const char *sqlstate, const char *messag
 	query_begin_failure(client);
 }
 
-static void fail_named(
-	struct client *client, const char *sqlstate, const char *format, const char *name)
+static void fail_statement(
+	struct client *client, const char *sqlstate, const char *name, const char *what)
 {
 	char message[160];
-	snprintf(message, sizeof message, "%s \"%.80s\" %s", *name ? "" : "unnamed", name, format);
-	fail(client, sqlstate, message + (*name ? 1 : 0), NULL);
+	if (*name)
+		snprintf(message, sizeof message, "prepared statement \"%.80s\" %s", name, what);
+	else
+		snprintf(message, sizeof message, "unnamed prepared statement %s", what);
+	fail(client, sqlstate, message, NULL);
+}
+
+static void fail_portal(
+	struct client *client, const char *sqlstate, const char *name, const char *what)
+{
+	char message[160];
+	snprintf(message, sizeof message, "portal \"%.80s\" %s", name, what);
+	fail(client, sqlstate, message, NULL);
 }
 
 /* ---- Parse ----------------------------------------------------------------------------------- */
@@ -92,7 +103,7 @@ static void parse(struct client *client, const struct wire_message *m)
 	size_t bytes = strlen(sql);
 	struct dialect_context context = query_context(client);
 	if (*name && prepared_find(&client->prepared, name)) {
-		fail_named(client, "42P05", "already exists", name);
+		fail_statement(client, "42P05", name, "already exists");
 		return;
 	}
 	if (!wire_utf8_valid(sql, bytes)) {
@@ -202,7 +213,7 @@ static void bind(struct client *client, const struct wire_message *m)
 	char message[160];
 	struct statement *s = prepared_find(&client->prepared, m->bind.statement);
 	if (!s) {
-		fail_named(client, "26000", "does not exist", m->bind.statement);
+		fail_statement(client, "26000", m->bind.statement, "does not exist");
 		return;
 	}
 	if (refused_in_failed_block(client, s))
@@ -215,8 +226,15 @@ static void bind(struct client *client, const struct wire_message *m)
 		fail(client, "08P01", message, NULL);
 		return;
 	}
+	if (m->bind.formats.count > 1 && m->bind.formats.count != m->bind.value_count) {
+		snprintf(message, sizeof message,
+			"bind message has %u parameter formats but %u parameters",
+			m->bind.formats.count, m->bind.value_count);
+		fail(client, "08P01", message, NULL);
+		return;
+	}
 	if (*m->bind.portal && portal_find(&client->prepared, m->bind.portal)) {
-		fail_named(client, "42P03", "already exists", m->bind.portal);
+		fail_portal(client, "42P03", m->bind.portal, "already exists");
 		return;
 	}
 	struct portal *portal = portal_open(&client->prepared, m->bind.portal, s);
@@ -341,7 +359,7 @@ static void describe_statement(struct client *client, const char *name)
 {
 	struct statement *s = prepared_find(&client->prepared, name);
 	if (!s) {
-		fail_named(client, "26000", "does not exist", name);
+		fail_statement(client, "26000", name, "does not exist");
 		return;
 	}
 	if (refused_in_failed_block(client, s) || (is_engines(s) && !describe_sql(client, s)))
@@ -367,7 +385,7 @@ static void describe(struct client *client, const struct wire_message *m)
 	}
 	struct portal *portal = portal_find(&client->prepared, m->named.name);
 	if (!portal)
-		fail_named(client, "34000", "does not exist", m->named.name);
+		fail_portal(client, "34000", m->named.name, "does not exist");
 	else if (refused_in_failed_block(client, portal->statement))
 		return;
 	else if (is_engines(portal->statement) && !portal->rows_left && !portal->finished)
@@ -401,10 +419,13 @@ static void execute(struct client *client, const struct wire_message *m)
 {
 	struct portal *portal = portal_find(&client->prepared, m->execute.portal);
 	if (!portal) {
-		fail_named(client, "34000", "does not exist", m->execute.portal);
+		fail_portal(client, "34000", m->execute.portal, "does not exist");
 		return;
 	}
-	query_begin_execute(client, portal, m->execute.max_rows);
+	if (portal->finished && strncmp(portal->tag, "SELECT", 6) != 0)
+		fail_portal(client, "55000", m->execute.portal, "cannot be run");
+	else
+		query_begin_execute(client, portal, m->execute.max_rows);
 }
 
 static void close_named(struct client *client, const struct wire_message *m)

@@ -208,8 +208,13 @@ enum reactor_answer listen_serve(struct listener *listener)
 			listener->source.fd, (void *)&peer, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd >= 0)
 			welcome(listener, fd, &peer);
-		else if (errno != EINTR && errno != ECONNABORTED)
+		else if (errno == EAGAIN || errno == EWOULDBLOCK)
 			break;
+		else if (errno != EINTR && errno != ECONNABORTED) {
+			/* no descriptor or no memory; no edge will tell of those who wait here */
+			atomic_store_explicit(&listener->starved, true, memory_order_relaxed);
+			break;
+		}
 	}
 	return REACTOR_WAIT;
 }

@@ -5,6 +5,7 @@
 #include "demo-db/server/metrics.h"
 #include "demo-db/server/server.h"
 
+#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
@@ -276,6 +277,7 @@ int metrics_start(struct metrics **out, struct server *server, char message[CONF
 {
 	uint16_t port = (uint16_t)server->config.metrics_port;
 	struct metrics *metrics = calloc(1, sizeof *metrics);
+	int why = ENOMEM;
 	*out = NULL;
 	if (!port) {
 		free(metrics);
@@ -290,9 +292,11 @@ int metrics_start(struct metrics **out, struct server *server, char message[CONF
 			*out = metrics;
 			return 0;
 		}
+		why = errno;
 		free_metrics(metrics);
 	}
-	snprintf(message, CONFIG_MESSAGE_MAX, "cannot serve metrics on 127.0.0.1 port %u", port);
+	snprintf(message, CONFIG_MESSAGE_MAX, "cannot serve metrics on 127.0.0.1 port %u: %s", port,
+		strerror(why));
 	return -1;
 }
 

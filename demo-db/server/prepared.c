@@ -7,6 +7,7 @@
 #include "demo-db/server/lexer.h"
 #include "demo-db/server/signatures.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,19 +23,31 @@ static uint64_t hash_of(const char *data, size_t bytes)
 /* ---- Statements ------------------------------------------------------------------------------
  */
 
-/* The highest $n of the text; PostgreSQL's limit is 65535. */
-static uint16_t highest_parameter(const char *sql, size_t bytes)
+static void refuse_parameter(struct statement *s, struct token t)
 {
-	struct lexer lexer = { .at = sql, .end = sql + bytes };
-	unsigned long highest = 0;
+	struct dialect *d = &s->dialect;
+	d->kind = DIALECT_REFUSED;
+	strcpy(d->sqlstate, "42P02");
+	snprintf(d->message, sizeof d->message, "there is no parameter %.*s",
+		(int)(t.bytes < 32 ? t.bytes : 32), t.text);
+	d->hint[0] = '\0';
+	d->place = (size_t)(t.text - s->source) + 1;
+}
+
+/* The highest $n of the text. They go from 1 to 65535, as in PostgreSQL's protocol. */
+static void count_parameters(struct statement *s)
+{
+	struct lexer lexer = { .at = s->source, .end = s->source + s->source_bytes };
 	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
 		t = lexer_next(&lexer)) {
-		unsigned long number =
-			t.kind == TOKEN_PARAMETER ? strtoul(t.text + 1, NULL, 10) : 0;
-		if (number > highest)
-			highest = number;
+		if (t.kind != TOKEN_PARAMETER)
+			continue;
+		unsigned long number = strtoul(t.text + 1, NULL, 10);
+		if (number == 0 || number > UINT16_MAX)
+			refuse_parameter(s, t);
+		else if (number > s->parameter_count)
+			s->parameter_count = (uint16_t)number;
 	}
-	return highest > UINT16_MAX ? UINT16_MAX : (uint16_t)highest;
 }
 
 static int translate(struct statement *s, const struct dialect_context *context)
@@ -65,7 +78,7 @@ struct statement *statement_new(
 	s->source_bytes = bytes;
 	if (s->source && translate(s, context) == 0) {
 		if (s->dialect.kind != DIALECT_PREPARE) /* those are of the statement in it */
-			s->parameter_count = highest_parameter(s->source, bytes);
+			count_parameters(s);
 		return s;
 	}
 	statement_free(s);

@@ -109,8 +109,6 @@ static void read_bind(struct reader *r, struct wire_message *m)
 			take(r, (size_t)length);
 	}
 	m->bind.result_formats = take_words(r, 2);
-	if (m->bind.formats.count > 1 && m->bind.formats.count != m->bind.value_count)
-		r->bad = true;
 }
 
 static void read_named(struct reader *r, struct wire_message *m)

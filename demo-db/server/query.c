@@ -565,6 +565,12 @@ void query_begin_failure(struct client *client)
 	client->query.failed = true;
 }
 
+void query_begin_refused(struct client *client, const char *sqlstate, const char *message)
+{
+	begin(client, STEP_NEXT, true, false);
+	query_fail(client, sqlstate, message, NULL);
+}
+
 enum query_answer query_run(struct client *client)
 {
 	static bool (*const steps[STEP_COUNT])(struct client *) = { [STEP_NEXT] = step_next,

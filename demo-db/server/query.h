@@ -97,6 +97,8 @@ void query_begin_execute(struct client *client, struct portal *portal, uint32_t 
 void query_begin_sync(struct client *client);
 /* An error was told outside of a statement: the block fails with it. */
 void query_begin_failure(struct client *client);
+/* A message of the simple protocol that is not done. */
+void query_begin_refused(struct client *client, const char *sqlstate, const char *message);
 enum query_answer query_run(struct client *client);
 
 /* What runs for the client elsewhere (running is PENDING) has ended. Any thread, the last it does

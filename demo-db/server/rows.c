@@ -209,8 +209,8 @@ void rows_continue(struct client *client)
 	struct query *q = &client->query;
 	struct portal *portal = q->portal;
 	struct wire_out *out = &client->output.wire;
-	for (uint64_t sent = 0; portal->rows_left && (!q->row_limit || sent < q->row_limit);
-		sent++) {
+	uint64_t sent = 0;
+	for (; portal->rows_left && (!q->row_limit || sent < q->row_limit); sent++) {
 		const uint8_t *message = portal->rows.data + portal->rows_at;
 		size_t bytes = load_length(message) + 1u;
 		wire_put_bytes(out, message, bytes);
@@ -223,5 +223,7 @@ void rows_continue(struct client *client)
 	}
 	portal->finished = true;
 	wire_out_free(&portal->rows);
+	if (strncmp(portal->tag, "SELECT", 6) == 0) /* told are the rows of this Execute */
+		snprintf(portal->tag, sizeof portal->tag, "SELECT %llu", (unsigned long long)sent);
 	wire_complete(out, portal->tag);
 }

@@ -184,6 +184,15 @@ static void tick_intake(struct server *server, uint64_t now_ns)
 		server_kick_waiting(server);
 }
 
+static void tick_listeners(struct server *server)
+{
+	for (uint32_t i = 0; i < server->listener_count; i++) {
+		struct listener *listener = &server->listeners[i];
+		if (atomic_exchange_explicit(&listener->starved, false, memory_order_relaxed))
+			reactor_kick(server->reactor, &listener->source);
+	}
+}
+
 static void *tick(void *arg)
 {
 	struct server *server = arg;
@@ -195,6 +204,7 @@ static void *tick(void *arg)
 			client_tick(c, now_ns);
 		pthread_mutex_unlock(&server->lock);
 		tick_intake(server, now_ns);
+		tick_listeners(server);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;

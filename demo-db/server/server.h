@@ -24,7 +24,8 @@ struct metrics;
 struct listener {
 	struct reactor_source source; /* must be first */
 	struct server *server;
-	bool local; /* Unix socket */
+	bool local;	      /* Unix socket */
+	_Atomic bool starved; /* nothing could be accepted: to be tried again */
 	char path[108];
 };
 

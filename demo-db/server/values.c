@@ -447,8 +447,11 @@ static int read_text(struct wire_bytes b, enum pg_type type, void *storage, stru
 	default:
 		break;
 	}
+	if (b.length && memchr(b.data, 0, (size_t)b.length))
+		return wrong(error, "22021", "invalid byte sequence for encoding \"UTF8\": 0x00",
+			(struct wire_bytes){ .length = -1 });
 	if (!wire_utf8_valid((const char *)b.data, (size_t)b.length))
-		return wrong(error, "22021", "invalid byte sequence for encoding UTF8",
+		return wrong(error, "22021", "invalid byte sequence for encoding \"UTF8\"",
 			(struct wire_bytes){ .length = -1 });
 	return 0;
 }

@@ -69,7 +69,12 @@ static void mistakes_are_told_with_their_line(void **state)
 	assert_refused("[roles]\nann = highest\n", "no business priority");
 	assert_refused("[programs]\nx = read raise\n", "no business priority");
 	assert_refused("gibberish\n", ":1:");
+	char text[512];
+	snprintf(text, sizeof text, "[cancel]\nslo_ms = read=50,%*swrite=100\n", 200, "");
+	assert_refused(text, ":2: longer than"); /* the end of it would have been lost */
 	config_init(&config);
+	assert_int_equal(config_read(&config, "/tmp", message), -1);
+	assert_non_null(strstr(message, "cannot read /tmp"));
 	assert_int_equal(config_read(&config, "/no/such/file", message), -1);
 	assert_non_null(strstr(message, "/no/such/file"));
 }

@@ -231,7 +231,7 @@ static void a_portal_gives_its_rows_in_parts(void **state)
 	wire_execute(&client, "p", 2);
 	wire_execute(&client, "p", 2);
 	wire_sync(&client);
-	assert_said("D(3) D(4) s D(5) C(SELECT 5) Z(T)");
+	assert_said("D(3) D(4) s D(5) C(SELECT 1) Z(T)");
 	wire_bind(&client, "p", "", NULL, 0, 0);
 	wire_sync(&client);
 	assert_said("E(42P03) Z(E)");
@@ -292,6 +292,60 @@ static void wrong_messages_get_their_errors(void **state)
 	assert_said("1 2 n I Z(I)");
 }
 
+static void a_portal_that_is_done_runs_no_second_time(void **state)
+{
+	(void)state;
+	wire_parse(&client, "", "select 1");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 0);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	assert_said("1 2 D(1) C(SELECT 1) C(SELECT 0) Z(I)");
+	wire_parse(&client, "", "insert into t values (9,9,'z',null)");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 0);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	assert_said("1 2 C(INSERT 0 1) E(55000) Z(I)");
+	assert_string_equal(client.last_error, "portal \"\" cannot be run");
+}
+
+/* They were taken for $65535, and NULL. */
+static void parameters_have_numbers_the_protocol_can_tell(void **state)
+{
+	(void)state;
+	wire_parse(&client, "", "select $65536");
+	wire_sync(&client);
+	assert_said("E(42P02) Z(I)");
+	wire_parse(&client, "", "select $0");
+	wire_sync(&client);
+	assert_said("E(42P02) Z(I)");
+	assert_string_equal(client.last_error, "there is no parameter $0");
+}
+
+static void values_that_are_no_text_are_refused(void **state)
+{
+	static const uint8_t nul[] = "\0\0\0\0\0\001\0\0\0\003a\0b\0";
+	static const uint8_t formats[] = "\0\0\0\002\0\0\0\001\0\001\0\0\0\001a\0";
+	(void)state;
+	wire_parse(&client, "", "select $1");
+	wire_message(&client, 'B', nul, sizeof nul);
+	wire_sync(&client);
+	assert_said("1 E(22021) Z(I)");
+	wire_message(&client, 'B', formats, sizeof formats);
+	wire_sync(&client);
+	assert_said("E(08P01) Z(I)"); /* two formats for one parameter: no reason to part */
+}
+
+static void a_refused_message_fails_the_block(void **state)
+{
+	(void)state;
+	wire_query(&client, "begin");
+	wire_message(&client, 'F', "\0\0\0\001\0\0\0\0\0\0", 10);
+	assert_said("E(0A000) Z(E)");
+	assert_string_equal(wire_query(&client, "rollback"), "C(ROLLBACK) Z(I)");
+}
+
 static void transactions_work_as_statements_do(void **state)
 {
 	(void)state;
@@ -329,6 +383,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(binary_results_are_binary, login, logout),
 		cmocka_unit_test_setup_teardown(wrong_messages_get_their_errors, login, logout),
 		cmocka_unit_test_setup_teardown(transactions_work_as_statements_do, login, logout),
+		cmocka_unit_test_setup_teardown(
+			a_portal_that_is_done_runs_no_second_time, login, logout),
+		cmocka_unit_test_setup_teardown(
+			parameters_have_numbers_the_protocol_can_tell, login, logout),
+		cmocka_unit_test_setup_teardown(values_that_are_no_text_are_refused, login, logout),
+		cmocka_unit_test_setup_teardown(a_refused_message_fails_the_block, login, logout),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

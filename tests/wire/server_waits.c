@@ -3,12 +3,14 @@
  * it times out as what it is, and nobody else is kept waiting for longer than need be. */
 #include "wire_client.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -201,6 +203,41 @@ static void bytes_and_the_end_at_once_are_noticed(void **state)
 	stop();
 }
 
+static int open_files(void)
+{
+	char path[64];
+	int count = 0;
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)server.pid);
+	DIR *dir = opendir(path);
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count - 2; /* . and .. */
+}
+
+/* Nothing more happens on the listening socket that would tell of it. */
+static void who_came_when_descriptors_were_short_is_served_later(void **state)
+{
+	static const char *const pairs[] = { "user", "u", NULL };
+	struct rlimit before;
+	(void)state;
+	start(NULL);
+	assert_string_equal(wire_query(&a, "select 1"), "T(?column?:23) D(1) C(SELECT 1) Z(I)");
+	assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, NULL, &before), 0);
+	struct rlimit none_left = { .rlim_cur = (rlim_t)open_files(), .rlim_max = before.rlim_max };
+	assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, &none_left, NULL), 0);
+	wire_open(&many[0], &server);
+	wire_startup(&many[0], pairs);
+	wire_flush(&many[0]);
+	for (int i = 0; i < 10; i++) /* the server polls meanwhile, and cannot accept */
+		wire_query(&a, "select 1");
+	assert_int_equal(prlimit(server.pid, RLIMIT_NOFILE, &before, NULL), 0);
+	assert_string_equal(wire_talk(&many[0]), "Z(I)");
+	wire_close(&many[0]);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +248,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_shutdown_lets_the_last_answer_be_read, clean),
 		cmocka_unit_test_teardown(views_do_not_keep_their_slots_for_long, clean),
 		cmocka_unit_test_teardown(bytes_and_the_end_at_once_are_noticed, clean),
+		cmocka_unit_test_teardown(
+			who_came_when_descriptors_were_short_is_served_later, clean),
 		cmocka_unit_test_teardown(nobody_sends_much_before_the_password, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
