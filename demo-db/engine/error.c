@@ -103,6 +103,7 @@ static const struct text_rule text_rules[] = {
 	{ "invalid input syntax for type", DB_EREPRESENTATION, false },
 	{ "date/time field value out of range", DB_EDATERANGE, false },
 	{ "value too long for type", DB_ETRUNCATION, false },
+	{ "numeric field overflow", DB_ERANGE, false },
 	{ "out of range", DB_ERANGE, true },
 	{ "invalid regular expression", DB_EREGEX, false },
 	{ "integer overflow", DB_ERANGE, false },

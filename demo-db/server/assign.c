@@ -20,6 +20,9 @@
 #define PLACES_MAX     256
 #define NAME_MAX_BYTES 128
 
+#define FIRST_SHIFT  8	/* in a type: the length, or the precision */
+#define SECOND_SHIFT 40 /* … the scale */
+
 enum kind { /* of a column; ANY is what SQLite's affinity does */
 	KIND_ANY,
 	KIND_INT2,
@@ -27,6 +30,9 @@ enum kind { /* of a column; ANY is what SQLite's affinity does */
 	KIND_INT8,
 	KIND_ROWID,
 	KIND_BOOL,
+	KIND_REAL,
+	KIND_DOUBLE,
+	KIND_NUMERIC,
 	KIND_VARCHAR,
 	KIND_CHAR,
 };
@@ -44,6 +50,13 @@ static const struct {
 	{ "int8", KIND_INT8 },
 	{ "smallint", KIND_INT2 },
 	{ "int2", KIND_INT2 },
+	{ "real", KIND_REAL },
+	{ "float4", KIND_REAL },
+	{ "double", KIND_DOUBLE },
+	{ "float8", KIND_DOUBLE },
+	{ "float", KIND_DOUBLE },
+	{ "numeric", KIND_NUMERIC },
+	{ "decimal", KIND_NUMERIC },
 	{ "varchar", KIND_VARCHAR },
 	{ "char", KIND_CHAR },
 	{ "character", KIND_CHAR },
@@ -63,23 +76,31 @@ static enum kind kind_of(const char *declared)
 	return KIND_ANY;
 }
 
-/* The kind, and above it the numbers in parentheses; of CHAR without one: 1. */
+/* char(n) and varchar(n); without n a char is one character, the others take any. */
+static int64_t type_of_text(const char *declared, enum kind kind, int length)
+{
+	if (kind == KIND_CHAR && strcasestr(declared, "varying"))
+		kind = KIND_VARCHAR;
+	if (kind == KIND_CHAR && !length && strncasecmp(declared, "bpchar", 6) != 0)
+		length = 1;
+	return length ? (int64_t)kind | (int64_t)length << FIRST_SHIFT : KIND_ANY;
+}
+
+/* The kind, and above it the numbers in parentheses. */
 static int64_t type_of(const char *declared, bool primary)
 {
 	enum kind kind = declared ? kind_of(declared) : KIND_ANY;
-	int first = 0;
 	const char *open = kind == KIND_ANY ? NULL : strchr(declared, '(');
+	int first = 0, second = 0;
+	if (open && sscanf(open, "(%8d ,%4d", &first, &second) < 1)
+		first = 0;
+	if (first < 0 || second < 0)
+		return KIND_ANY;
+	if (kind == KIND_CHAR || kind == KIND_VARCHAR)
+		return type_of_text(declared, kind, first);
 	if (kind == KIND_INT4 && primary && strcasecmp(declared, "integer") == 0)
 		kind = KIND_ROWID;
-	if (kind == KIND_CHAR && strcasestr(declared, "varying"))
-		kind = KIND_VARCHAR;
-	if (open && sscanf(open, "(%9d", &first) != 1)
-		first = 0;
-	if (kind == KIND_CHAR && first == 0 && strncasecmp(declared, "bpchar", 6) != 0)
-		first = 1;
-	if ((kind == KIND_CHAR || kind == KIND_VARCHAR) && first == 0)
-		kind = KIND_ANY;
-	return (int64_t)kind | (int64_t)first << 8;
+	return (int64_t)kind | (int64_t)first << FIRST_SHIFT | (int64_t)second << SECOND_SHIFT;
 }
 
 /* ---- Columns ---------------------------------------------------------------------------------
@@ -181,45 +202,10 @@ static int64_t find_named(struct columns *columns, sqlite3 *db, const char *name
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static size_t character_bytes(const char *text, int characters)
-{
-	size_t at = 0;
-	for (; text[at] && characters; characters--)
-		do
-			at++;
-		while (((unsigned char)text[at] & 0xc0) == 0x80);
-	return at;
-}
-
-/* Blanks beyond the length are cut; those of CHAR are not kept at all: rows.c pads it. */
-static void give_text(sqlite3_context *c, sqlite3_value *value, int length, bool padded)
-{
-	const char *text = (const char *)sqlite3_value_text(value);
-	size_t bytes = (size_t)sqlite3_value_bytes(value);
-	char number[16];
-	if (!text) {
-		sqlite3_result_error_nomem(c);
-		return;
-	}
-	size_t most = length && bytes > (size_t)length ? character_bytes(text, length) : bytes;
-	if (text[most + strspn(text + most, " ")] != '\0') {
-		snprintf(number, sizeof number, "%d", length);
-		cast_refuse(c, "value too long for type %s(%s)",
-			padded ? "character" : "character varying", number);
-		return;
-	}
-	while (padded && most && text[most - 1] == ' ')
-		most--;
-	if (most == bytes && sqlite3_value_type(value) == SQLITE_TEXT)
-		sqlite3_result_value(c, value);
-	else
-		sqlite3_result_text64(c, text, most, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
 static void store(sqlite3_context *c, int64_t type, sqlite3_value *value)
 {
 	enum kind kind = (enum kind)(type & 0xff);
-	int first = (int)(type >> 8 & 0xffffff);
+	int first = (int)(type >> FIRST_SHIFT & 0x7fffffff);
 	switch (kind) {
 	case KIND_INT2:
 	case KIND_INT4:
@@ -230,9 +216,18 @@ static void store(sqlite3_context *c, int64_t type, sqlite3_value *value)
 	case KIND_BOOL:
 		cast_bool(c, value);
 		break;
+	case KIND_REAL:
+		cast_float4(c, value);
+		break;
+	case KIND_DOUBLE:
+		cast_float8(c, value);
+		break;
+	case KIND_NUMERIC:
+		cast_numeric(c, value, first, (int)(type >> SECOND_SHIFT));
+		break;
 	case KIND_VARCHAR:
 	case KIND_CHAR:
-		give_text(c, value, first, kind == KIND_CHAR);
+		cast_text(c, value, first, kind == KIND_CHAR, false);
 		break;
 	case KIND_ANY:
 		sqlite3_result_value(c, value);

@@ -92,6 +92,8 @@ static bool is_match(const struct item *item, const struct token *t)
 		       token_is_symbol(before, "!") || token_is_symbol(before, "~"));
 }
 
+static const struct token varchar = { .kind = TOKEN_WORD, .text = "varchar", .bytes = 7 };
+
 static void note_level_0(struct item *item, const struct token *t)
 {
 	static const char *const suffixes[] = { "filter", "over", NULL };
@@ -100,6 +102,8 @@ static void note_level_0(struct item *item, const struct token *t)
 		item->plain_to_cast = item->plain;
 	} else if (item->cast_at && item->tail[0].kind == TOKEN_CAST) {
 		item->cast_type = *t;
+	} else if (token_is(t, "varying") && token_is(&item->cast_type, "character")) {
+		item->cast_type = varchar;
 	}
 	item->as |= token_is(t, "as");
 	if (item->cases == 0)
@@ -131,6 +135,8 @@ static void gather(struct item *item, const struct token *t)
 	if (item->depth == 1 && token_is(&item->tail[0], "as") && token_is(&item->first, "cast") &&
 		!item->after_call)
 		item->call_type = *t;
+	if (token_is(t, "varying") && token_is(&item->call_type, "character"))
+		item->call_type = varchar;
 	if (open)
 		item->plain = false;
 	item->cases += token_is(t, "case");

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* functions_casts.h - PostgreSQL's casts of one value: its result, or its error, is the function's.
+/*
+ * functions_casts.h - PostgreSQL's casts of one value, as SQL functions (functions.h) and for the
+ * assignment to columns: the result, or the error, is that of the SQL function being called. NULL
+ * stays NULL.
  */
 #ifndef DEMO_DB_FUNCTIONS_CASTS_H
 #define DEMO_DB_FUNCTIONS_CASTS_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct integer_type {
@@ -17,8 +21,15 @@ extern const struct integer_type integer_types[];
 /* `format` takes both texts, or (of one conversion) the first. */
 void cast_refuse(sqlite3_context *c, const char *format, const char *a, const char *b);
 void cast_integer(sqlite3_context *c, const struct integer_type *type, sqlite3_value *from);
-/* `type` "numeric", whose integers stay integers, or the name of a type of floats. */
-void cast_real(sqlite3_context *c, const char *type, sqlite3_value *from);
 void cast_bool(sqlite3_context *c, sqlite3_value *from);
+void cast_float8(sqlite3_context *c, sqlite3_value *from);
+void cast_float4(sqlite3_context *c, sqlite3_value *from);
+/* `precision` 0: any; integers stay integers. */
+void cast_numeric(sqlite3_context *c, sqlite3_value *from, int precision, int scale);
+/* To so many characters: of varchar, or of char, which does not keep its last blanks; rows.c shows
+ * them. What is longer is refused, unless it is only blanks or is to be cut. */
+void cast_text(sqlite3_context *c, sqlite3_value *from, int length, bool padded, bool cut);
+
+int casts_install(sqlite3 *db);
 
 #endif

@@ -20,6 +20,8 @@ struct scan {
 	struct literals *to;
 	enum region region;
 	enum before before;
+	const char *word; /* the last one */
+	size_t word_bytes;
 	bool declined;
 };
 
@@ -99,6 +101,8 @@ static void scan_word(struct scan *s)
 		return;
 	}
 	note_word(s, word, bytes);
+	s->word = word;
+	s->word_bytes = bytes;
 	put(s, word, bytes);
 }
 
@@ -143,6 +147,7 @@ static void scan_number(struct scan *s)
 		put(s, digits, (size_t)(s->at - digits));
 	}
 	s->before = OPERAND;
+	s->word = NULL;
 }
 
 static void scan_quoted(struct scan *s)
@@ -152,6 +157,27 @@ static void scan_quoted(struct scan *s)
 	const char *close = memchr(s->at, quote, (size_t)(s->end - s->at));
 	s->declined |= !close;
 	s->at = close ? close + 1 : s->end; /* a doubled quote begins the next part */
+	put(s, start, (size_t)(s->at - start));
+	s->before = OPERAND;
+	s->word = NULL;
+}
+
+/* A type whose numbers are part of it; only white space stands behind the word. */
+static bool is_sized_type(const struct scan *s)
+{
+	static const char *const types[] = { "varchar", "char", "varying", "character", "bpchar",
+		"numeric", "decimal", "timestamp", "timestamptz", "time", "float" };
+	for (size_t i = 0; s->word && i < sizeof types / sizeof *types; i++)
+		if (is(s->word, s->word_bytes, types[i]))
+			return true;
+	return false;
+}
+
+static void scan_type_size(struct scan *s)
+{
+	const char *start = s->at, *close = memchr(start, ')', (size_t)(s->end - start));
+	s->declined |= !close;
+	s->at = close ? close + 1 : s->end;
 	put(s, start, (size_t)(s->at - start));
 	s->before = OPERAND;
 }
@@ -164,6 +190,11 @@ static void scan_symbol(struct scan *s)
 		s->declined = true;
 		return;
 	}
+	if (c == '(' && s->region == VALUES && is_sized_type(s)) {
+		scan_type_size(s);
+		return;
+	}
+	s->word = NULL;
 	put(s, s->at++, 1);
 	if (c == '=' || c == '<' || c == '>' || c == '+' || c == '-' || c == '*')
 		s->before = OPERATOR;

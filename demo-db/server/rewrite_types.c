@@ -92,8 +92,8 @@ static const struct {
 	{ "oid", "INTEGER", "pg_int8" },
 	{ "bool", "INTEGER", "pg_bool" },
 	{ "boolean", "INTEGER", "pg_bool" },
-	{ "real", "REAL", "pg_float8" },
-	{ "float4", "REAL", "pg_float8" },
+	{ "real", "REAL", "pg_float4" },
+	{ "float4", "REAL", "pg_float4" },
 	{ "float8", "REAL", "pg_float8" },
 	{ "float", "REAL", "pg_float8" },
 	{ "double", "REAL", "pg_float8" },
@@ -137,14 +137,28 @@ void rewrite_skip_parenthesised(struct rewriter *r)
 	} while (depth && r->token.kind != TOKEN_END && r->token.kind != TOKEN_BAD);
 }
 
-/* Skips the rest of a type name: precision, VARYING, (n), WITH TIME ZONE, []. */
-static void skip_type_tail(struct rewriter *r)
+struct type_tail {
+	bool varying;
+	char numbers[32]; /* what stands in parentheses */
+};
+
+/* Reads the rest of a type name: precision, VARYING, (n), WITH TIME ZONE, []. */
+static void read_type_tail(struct rewriter *r, struct type_tail *tail)
 {
-	static const char *const tail[] = { "precision", "varying", NULL };
-	if (rewrite_in_list(&r->token, tail))
+	*tail = (struct type_tail){ .varying = token_is(&r->token, "varying") };
+	if (tail->varying || token_is(&r->token, "precision"))
 		rewrite_step(r);
-	if (token_is_symbol(&r->token, "("))
+	if (token_is_symbol(&r->token, "(")) {
+		const char *from = r->token.text + 1;
 		rewrite_skip_parenthesised(r);
+		size_t bytes = 0;
+		while (from + bytes < r->lexer.end && strchr("0123456789, ", from[bytes]) &&
+			from[bytes])
+			bytes++;
+		if (from + bytes < r->lexer.end && from[bytes] == ')' &&
+			bytes < sizeof tail->numbers)
+			memcpy(tail->numbers, from, bytes);
+	}
 	if (token_is(&r->token, "with") || token_is(&r->token, "without")) {
 		rewrite_step(r);
 		rewrite_step(r);
@@ -198,9 +212,27 @@ static bool write_bool_text(struct rewriter *r, const char *affinity)
 	return true;
 }
 
-static void put_cast(struct rewriter *r, int type)
+/* The function of a type with numbers; NULL: they do not matter. */
+static const char *sized_function(int type, struct type_tail *tail)
 {
-	const char *function = r->schema ? NULL : types[type].function;
+	static const char *const texts[] = { "varchar", "char", "character", "bpchar" };
+	const char *name = types[type].name, *function = types[type].function;
+	if (function && strcmp(function, "pg_numeric") == 0)
+		return *tail->numbers ? function : NULL;
+	bool plain =
+		strcmp(name, "char") == 0 || (strcmp(name, "character") == 0 && !tail->varying);
+	if (plain && !*tail->numbers)
+		strcpy(tail->numbers, "1");
+	for (size_t i = 0; *tail->numbers && i < sizeof texts / sizeof *texts; i++)
+		if (strcmp(name, texts[i]) == 0)
+			return i == 0 || tail->varying ? "pg_varchar" : "pg_char";
+	return NULL;
+}
+
+static void put_cast(struct rewriter *r, int type, struct type_tail *tail)
+{
+	const char *sized = r->schema ? NULL : sized_function(type, tail);
+	const char *function = sized ? sized : r->schema ? NULL : types[type].function;
 	if (function &&
 		strcmp(function, "pg_regclass") == 0) /* a literal is looked up, an id named */
 		function =
@@ -215,6 +247,10 @@ static void put_cast(struct rewriter *r, int type)
 	if (!function) {
 		rewrite_append_text(&r->out, " AS ");
 		rewrite_append_text(&r->out, types[type].affinity);
+	}
+	if (sized) {
+		rewrite_append_text(&r->out, ", ");
+		rewrite_append_text(&r->out, tail->numbers);
 	}
 	rewrite_append_text(&r->out, wrap ? "))" : ")");
 }
@@ -237,14 +273,15 @@ void rewrite_cast(struct rewriter *r)
 		rewrite_fail(r, "42704", what, NULL);
 		return;
 	}
+	struct type_tail tail;
 	rewrite_step(r);
-	skip_type_tail(r);
+	read_type_tail(r, &tail);
 	if (token_is_symbol(&r->token, "["))
 		rewrite_fail(r, "0A000", "array types are not supported", NULL);
 	if (strcmp(types[type].affinity, "BLOB") == 0 && write_hex(r))
 		return;
 	if (!write_bool_text(r, types[type].affinity))
-		put_cast(r, type);
+		put_cast(r, type, &tail);
 	/* stepping left the cast's type as the previous token: an operand stands before what comes
 	 */
 	rewrite_operand_ended(r);

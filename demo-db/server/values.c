@@ -194,6 +194,26 @@ static void write_real_text(struct wire_out *out, double value)
 	write_counted(out, text, strlen(text));
 }
 
+/* As short as it can be read back; PostgreSQL has an exponent from the seventh digit on. */
+static void write_float4_text(struct wire_out *out, double wide)
+{
+	float value = (float)wide;
+	char text[32];
+	int digits = 0;
+	if (!isfinite(value)) {
+		write_real_text(out, wide);
+		return;
+	}
+	do
+		snprintf(text, sizeof text, "%.*e", digits, (double)value);
+	while (strtof(text, NULL) != value && ++digits < 9);
+	int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+	if (exponent >= -4 && exponent < 6)
+		snprintf(text, sizeof text, "%.*f", digits > exponent ? digits - exponent : 0,
+			(double)value);
+	write_counted(out, text, strlen(text));
+}
+
 static void write_bytea_text(struct wire_out *out, const uint8_t *data, uint32_t bytes)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -222,8 +242,12 @@ static void write_text(struct wire_out *out, struct db_value v, enum pg_type typ
 {
 	if (v.type == DB_INTEGER && type == PG_BOOL)
 		write_counted(out, v.integer ? "t" : "f", 1);
+	else if (v.type == DB_INTEGER && type == PG_FLOAT4)
+		write_float4_text(out, (double)v.integer);
 	else if (v.type == DB_INTEGER)
 		write_integer_text(out, v.integer);
+	else if (v.type == DB_REAL && type == PG_FLOAT4)
+		write_float4_text(out, v.real);
 	else if (v.type == DB_REAL)
 		write_real_text(out, v.real);
 	else if (v.type == DB_BLOB || (type == PG_BYTEA && !is_hex(v)))

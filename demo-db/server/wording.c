@@ -184,6 +184,8 @@ static bool quotes(const char *message, char name[PART_MAX])
 		     strncmp(message, "date/time field value out of range", 34) == 0;
 	if (strncmp(message, "value \"", 7) == 0)
 		return quoted(message, "value \"", "\"", name);
+	if (*message == '"')
+		return quoted(message, "\"", "\"", name);
 	return value && open && quoted(open, ": \"", "\"", name);
 }
 
@@ -401,6 +403,23 @@ static bool word_catalog(const char *message, struct wording *w)
 	return true;
 }
 
+static bool word_overflow(const char *message, struct wording *w)
+{
+	int precision, scale;
+	if (sscanf(message, "numeric field overflow (%d, %d)", &precision, &scale) != 2)
+		return false;
+	snprintf(w->message, sizeof w->message, "numeric field overflow");
+	int written = snprintf(w->detail, sizeof w->detail,
+		"A field with precision %d, scale %d must round to an absolute value less than ",
+		precision, scale);
+	size_t left = sizeof w->detail - (size_t)written;
+	if (precision > scale)
+		snprintf(w->detail + written, left, "10^%d.", precision - scale);
+	else
+		snprintf(w->detail + written, left, "1.");
+	return true;
+}
+
 static bool word_plain(const char *message, struct wording *w)
 {
 	char name[PART_MAX];
@@ -433,7 +452,7 @@ void wording_of(const struct wording_source *source, struct wording *w)
 	if (strcmp(message, "permission denied") == 0)
 		w->hint = "The role needs \"raise\" in the server's configuration.";
 	if (word_constraint(message, w) || word_check(source, w) || word_foreign_key(source, w) ||
-		word_exists(message, w))
+		word_exists(message, w) || word_overflow(message, w))
 		return;
 	if (!word_catalog(message, w) && !word_syntax(message, w) && !word_column(source, w) &&
 		!word_count(message, w) && !word_drop(source, w) && !word_new_column(message, w))

@@ -62,6 +62,10 @@ static void only_the_outer_list_counts(void **state)
 		"with x as (select 1) select count(*) AS \"count\" from x");
 	assert_named("insert into t values (1) returning id, a+1",
 		"insert into t values (1) returning id, a+1 AS \"?column?\"");
+	assert_named(
+		"select 1::character varying(2), cast(2 as character varying), 3::character(4)",
+		"select 1::character varying(2) AS \"varchar\", cast(2 as character varying) AS "
+		"\"varchar\", 3::character(4) AS \"bpchar\"");
 	assert_named("select a is null, not b from t where (select 1) = 1",
 		"select a is null AS \"?column?\", not b AS \"?column?\" from t where (select 1) = "
 		"1");

@@ -63,12 +63,18 @@ static void a_cast_wraps_the_operand_before_it(void **state)
 	assert_sql("select a.b::text, 1", "select CAST(a.b AS TEXT), 1");
 	assert_sql("select (1 + 2)::bigint", "select pg_int8((1 + 2))");
 	assert_sql("select f(x, (y))::float8 from t", "select pg_float8(f(x, (y))) from t");
-	assert_sql("select $1::varchar(20)", "select CAST(?1 AS TEXT)");
+	assert_sql("select $1::varchar(20)", "select pg_varchar(?1, 20)");
+	assert_sql("select a::char, a::character varying(3), a::character(2), a::varchar",
+		"select pg_char(a, 1), pg_varchar(a, 3), pg_char(a, 2), CAST(a AS TEXT)");
+	assert_sql("select a::numeric(8, 2), a::decimal, a::varchar(x)",
+		"select pg_numeric(a, 8, 2), pg_numeric(a), CAST(a AS TEXT)");
+	assert_sql("create table t (a text default 'x'::varchar(3))",
+		"create table t (a text default (CAST('x' AS TEXT)))");
 	assert_sql("select x::int::text", "select CAST(pg_int4(x) AS TEXT)");
 	assert_sql("select '1'::timestamp without time zone, 2", "select pg_timestamp('1'), 2");
 	assert_sql("select 1 + 2::int", "select 1 + pg_int4(2)");
 	assert_sql("select cast(a + 1 as int), cast(b as varchar(3))",
-		"select pg_int4((a + 1 )), CAST((b ) AS TEXT)");
+		"select pg_int4((a + 1 )), pg_varchar((b ), 3)");
 	assert_sql("select date '2024-01-01', true::text", "select pg_date('2024-01-01'), 'true'");
 	/* what the file keeps is SQLite's own */
 	assert_sql("create view v as select a::int / b from t",

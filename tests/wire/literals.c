@@ -42,6 +42,10 @@ static void numbers_in_set_and_values_are_values(void **state)
 	assert_taken("insert into t(a1, b) values (1, -2, 'x3', 4.5), (9, now())",
 		"insert into t(a1, b) values ($1, -$2, 'x3', 4.5), ($3, now())", 3);
 	assert_int_equal(taken.values[2].integer, 9);
+	assert_taken("insert into t values (f(1), '5'::numeric(8, 2) + 3, cast(4 as varchar (2)))",
+		"insert into t values (f($1), '5'::numeric(8, 2) + $2, cast($3 as varchar (2)))",
+		3);
+	assert_declined("insert into t values ('5'::numeric(8");
 }
 
 static void numbers_that_mean_a_place_or_a_name_stay(void **state)

@@ -63,6 +63,7 @@ int main(void)
 		script_test("errors"),
 		script_test("types"),
 		script_test("columns"),
+		script_test("numbers"),
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),
