@@ -8,6 +8,7 @@
 #include "demo-db/server/server.h"
 
 #include <argp.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -156,6 +157,14 @@ static void say_ready(const struct config *config)
 	fprintf(stderr, "demo-db: ready on %s/.s.PGSQL.%u%s\n", dir, (unsigned)config->port, where);
 }
 
+/* glibc takes larger and larger blocks from its heaps once it has seen one of the size freed, and
+ * what a client's megabytes leave there is not given back. */
+static void keep_heaps_small(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 4 << 20);
+	mallopt(M_TRIM_THRESHOLD, 8 << 20);
+}
+
 static int serve(const struct config *config)
 {
 	char message[CONFIG_MESSAGE_MAX];
@@ -164,6 +173,7 @@ static int serve(const struct config *config)
 	int signal;
 	wait_for(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: they inherit it */
+	keep_heaps_small();
 	if (server_start(&server, config, message)) {
 		fprintf(stderr, "demo-db serve: %s\n", message);
 		return EXIT_USAGE;

@@ -252,6 +252,7 @@ struct compiled *connection_compile(struct connection *connection, uint32_t id, 
 			id ? &connection->by_id[id - 1] : slot_for_text(connection);
 		compiled_free(*slot);
 		*slot = compiled;
+		compiled->once = !id && strlen(sql) > CONNECTION_TEXT_BYTES;
 	}
 	compiled->used = ++connection->uses;
 	return compiled;

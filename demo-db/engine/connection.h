@@ -6,8 +6,9 @@
 #include "demo-db/engine/progress.h"
 #include "demo-db/engine/statement.h"
 
-#define CONNECTION_TEXTS_MAX   64 /* ad-hoc statements kept compiled */
-#define CONNECTION_CACHE_PAGES 16 /* SQLite's own cache, above the pool, without a grant */
+#define CONNECTION_TEXTS_MAX   64	   /* ad-hoc statements kept compiled … */
+#define CONNECTION_TEXT_BYTES  (64u << 10) /* … none longer than that */
+#define CONNECTION_CACHE_PAGES 16	   /* SQLite's own cache, above the pool, without a grant */
 
 struct budget;
 

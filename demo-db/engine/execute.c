@@ -420,7 +420,8 @@ static int attempt(struct db_session *session)
 		rc = step(session, compiled);
 	if (rc == TRY_AGAIN)
 		return undo_attempt(session, compiled, had_written);
-	if (compiled->whole || sqlite3_stmt_status(compiled->stmt, SQLITE_STMTSTATUS_REPREPARE, 0))
+	if (compiled->whole || compiled->once ||
+		sqlite3_stmt_status(compiled->stmt, SQLITE_STMTSTATUS_REPREPARE, 0))
 		connection_forget(
 			session->connection, compiled); /* its locks or its plan are old */
 	return rc;

@@ -44,6 +44,7 @@ struct compiled {
 	bool makes_temp; /* its connection then belongs to the session */
 	bool guarded;	 /* for requests with DB_CONTROL only */
 	bool whole;	 /* its lock set is the whole database as it is now: not cached */
+	bool once;	 /* its text is so long that it is not kept either */
 	struct lock_set locks;
 	struct lock_request *requests; /* global lock, tables by name, then the gate */
 	uint32_t request_count;	       /* without the gate */

@@ -69,7 +69,7 @@ struct config_option {
 	X(output, soft_kb, COUNT, 1024, 64, 1048576, "unread results before the statement waits")  \
 	X(output, soft_s, COUNT, 30, 1, 86400, "… and so long before the client is disconnected")  \
 	X(output, hard_mb, COUNT, 64, 1, 65536, "unread results before it is at once")             \
-	X(output, portal_kb, COUNT, 16384, 64, 1048576, "rows kept for a portal with a row limit") \
+	X(output, portal_kb, COUNT, 16384, 64, 1048576, "rows a session's portals keep")           \
 	X(admission, gate, SWITCH, 1, 0, 1, "DAGOR's gate in front of the workers")                \
 	X(admission, threshold_ms, COUNT, 20, 1, 60000, "mean queuing time of an overload")        \
 	X(admission, window_ms, COUNT, 1000, 10, 60000, "longest window")                          \

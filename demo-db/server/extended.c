@@ -124,7 +124,7 @@ static void parse(struct client *client, const struct wire_message *m)
 		statement_free(s);
 		fail(client, "53200", "out of memory", NULL);
 	} else if (prepared_put(&client->prepared, name, s)) {
-		fail(client, "54000", "too many prepared statements", NULL);
+		fail(client, "54000", "too many prepared statements, or too long ones", NULL);
 	} else {
 		wire_empty(&client->output.wire, '1');
 	}

@@ -58,7 +58,7 @@ bool named_prepare(struct client *client, const struct dialect *d)
 	}
 	if (prepared_put(&client->prepared, d->name, s) == 0)
 		return true;
-	query_fail(client, "54000", "too many prepared statements", NULL);
+	query_fail(client, "54000", "too many prepared statements, or too long ones", NULL);
 	return false;
 }
 

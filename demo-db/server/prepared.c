@@ -118,9 +118,17 @@ struct statement *prepared_simple(struct prepared *prepared, const char *source,
 		return NULL;
 	s->hash = hash;
 	s->literal_count = (uint16_t)literals;
+	if (bytes > PREPARED_CACHED_MAX)
+		slot = &prepared->passing;
 	statement_free(*slot);
 	*slot = s;
 	return s;
+}
+
+void prepared_let_pass(struct prepared *prepared)
+{
+	statement_free(prepared->passing);
+	prepared->passing = NULL;
 }
 
 /* ---- Names ------------------------------------------------------------------------------------
@@ -151,8 +159,9 @@ int prepared_put(struct prepared *prepared, const char *name, struct statement *
 		return 0;
 	}
 	size_t bytes = strlen(name) + 1;
-	struct prepared_name *new =
-		prepared->name_count < PREPARED_NAMES_MAX ? malloc(sizeof *new + bytes) : NULL;
+	bool room = prepared->name_count < PREPARED_NAMES_MAX &&
+		    statement->source_bytes <= PREPARED_BYTES_MAX - prepared->named_bytes;
+	struct prepared_name *new = room ? malloc(sizeof *new + bytes) : NULL;
 	if (!new) {
 		statement_free(statement);
 		return -1;
@@ -163,6 +172,7 @@ int prepared_put(struct prepared *prepared, const char *name, struct statement *
 	new->next = *at;
 	*at = new;
 	prepared->name_count++;
+	prepared->named_bytes += statement->source_bytes;
 	return 0;
 }
 
@@ -177,6 +187,7 @@ void prepared_close(struct prepared *prepared, const char *name)
 	if (!found)
 		return;
 	*at = found->next;
+	prepared->named_bytes -= found->statement->source_bytes;
 	statement_free(found->statement);
 	free(found);
 	prepared->name_count--;
@@ -193,13 +204,24 @@ void prepared_close_all(struct prepared *prepared)
 /* ---- Portals ----------------------------------------------------------------------------------
  */
 
-/* Everything but the memory, which the next Bind uses again. */
-static void portal_empty(struct portal *portal)
+void portal_drop_rows(struct prepared *prepared, struct portal *portal)
 {
+	prepared->kept_bytes -= portal->rows.bytes;
+	wire_out_free(&portal->rows);
+}
+
+/* Everything but the memory, which the next Bind uses again. */
+static void portal_empty(struct prepared *prepared, struct portal *portal)
+{
+	if (portal->memory_bytes > PORTAL_MEMORY_MAX) {
+		free(portal->memory);
+		portal->memory = NULL;
+		portal->memory_bytes = 0;
+	}
 	void *memory = portal->memory;
 	size_t bytes = portal->memory_bytes;
 	statement_free(portal->statement);
-	wire_out_free(&portal->rows);
+	portal_drop_rows(prepared, portal);
 	*portal = (struct portal){
 		.name = portal->name, .next = portal->next, .memory = memory, .memory_bytes = bytes
 	};
@@ -244,7 +266,7 @@ struct portal *portal_open(struct prepared *prepared, const char *name, struct s
 	if (!portal)
 		return NULL;
 	statement_share(statement);
-	portal_empty(portal);
+	portal_empty(prepared, portal);
 	portal->statement = statement;
 	return portal;
 }
@@ -265,7 +287,7 @@ static void portal_drop(struct prepared *prepared, struct portal **at)
 {
 	struct portal *portal = *at;
 	*at = portal->next;
-	portal_empty(portal);
+	portal_empty(prepared, portal);
 	free(portal->memory);
 	free(portal->name);
 	free(portal);
@@ -275,14 +297,14 @@ static void portal_drop(struct prepared *prepared, struct portal **at)
 void portal_close(struct prepared *prepared, const char *name)
 {
 	if (!*name)
-		portal_empty(&prepared->unnamed_portal);
+		portal_empty(prepared, &prepared->unnamed_portal);
 	else if (*portal_place(prepared, name))
 		portal_drop(prepared, portal_place(prepared, name));
 }
 
 void portal_close_all(struct prepared *prepared)
 {
-	portal_empty(&prepared->unnamed_portal);
+	portal_empty(prepared, &prepared->unnamed_portal);
 	while (prepared->portals)
 		portal_drop(prepared, &prepared->portals);
 }
@@ -294,4 +316,5 @@ void prepared_free(struct prepared *prepared)
 	prepared_close_all(prepared);
 	for (size_t i = 0; i < PREPARED_CACHE; i++)
 		statement_free(prepared->cache[i]);
+	prepared_let_pass(prepared);
 }

@@ -4,7 +4,7 @@
  * portals bound to them.
  *
  * A statement is shared by its names, its portals and the cache of simple queries; the last one to
- * let go frees it. All tables are bounded. One session, one caller.
+ * let go frees it. All tables are bounded, and so is the memory they hold. One session, one caller.
  */
 #ifndef DEMO_DB_PREPARED_H
 #define DEMO_DB_PREPARED_H
@@ -16,7 +16,10 @@
 #define PREPARED_NAMES_MAX   4096 /* named statements of a session */
 #define PREPARED_PORTALS_MAX 256
 #define PREPARED_BUCKETS     64
-#define PREPARED_CACHE	     64 /* simple queries kept translated */
+#define PREPARED_CACHE	     64		 /* simple queries kept translated … */
+#define PREPARED_CACHED_MAX  (64u << 10) /* … none longer than that */
+#define PREPARED_BYTES_MAX   (16u << 20) /* all named statements' texts */
+#define PORTAL_MEMORY_MAX    (64u << 10) /* of values; more is given back at once */
 
 struct statement {
 	uint32_t references;
@@ -63,12 +66,14 @@ struct prepared_name {
 struct prepared {
 	struct prepared_name *names[PREPARED_BUCKETS];
 	uint32_t name_count;
+	size_t named_bytes, kept_bytes; /* texts of named statements; rows portals keep */
 	struct statement *unnamed;
 	struct portal unnamed_portal; /* in use when its statement is set */
 	struct portal *portals;
 	uint32_t portal_count;
 	struct statement *cache[PREPARED_CACHE];
-	bool describe_waits; /* some portal's describe_next is set */
+	struct statement *passing; /* a simple query too long for it */
+	bool describe_waits;	   /* some portal's describe_next is set */
 };
 
 /* Translates. NULL when memory is out; what the dialect refuses is a statement too. */
@@ -79,11 +84,15 @@ void statement_free(struct statement *statement); /* lets go; NULL is fine */
 
 void prepared_free(struct prepared *prepared);
 /* The statement of a simple query, `literals` numbers taken out of it, from the cache or translated
- * into it. Not shared: valid until the next call. */
+ * into it. Not shared: valid until the next call, or prepared_let_pass. */
 struct statement *prepared_simple(struct prepared *prepared, const char *source, size_t bytes,
 	uint64_t hash, uint32_t literals, const struct dialect_context *context);
 
-/* "" names the unnamed statement. put takes the caller's reference; -1: too many, or no memory. */
+/* Whoever wanted the last simple query has shared it: a long one need not be kept. */
+void prepared_let_pass(struct prepared *prepared);
+
+/* "" names the unnamed statement. put takes the caller's reference; -1: too many,
+ * too long in all, or no memory. */
 struct statement *prepared_find(struct prepared *prepared, const char *name);
 int prepared_put(struct prepared *prepared, const char *name, struct statement *statement);
 void prepared_close(struct prepared *prepared, const char *name);
@@ -96,6 +105,8 @@ struct portal *portal_open(
 /* Room in the portal for `bytes`; what was there is gone. NULL when memory is out. */
 void *portal_memory(struct portal *portal, size_t bytes);
 void portal_close(struct prepared *prepared, const char *name);
+/* Its rows have all been sent. */
+void portal_drop_rows(struct prepared *prepared, struct portal *portal);
 void portal_close_all(struct prepared *prepared); /* at the end of a transaction */
 
 #endif

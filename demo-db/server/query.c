@@ -375,6 +375,7 @@ static bool step_next(struct client *client)
 			return true;
 		}
 		query_take(q, s);
+		prepared_let_pass(&client->prepared);
 		q->literal_count = s->literal_count;
 	}
 	const struct dialect *d = &q->statement->dialect;

@@ -51,7 +51,7 @@ bool query_fail_by_engine(struct client *client)
 		.sql = q->statement->dialect.sql,
 		.offset = q->result.error_offset };
 	if (q->too_many_rows) {
-		return query_fail(client, "54000", "the portal keeps too many rows",
+		return query_fail(client, "54000", "the portals keep too many rows",
 			"Fetch without a row limit, or with LIMIT and OFFSET.");
 	}
 	wording_of(&source, &wording);

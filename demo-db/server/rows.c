@@ -141,10 +141,13 @@ static int keep(struct client *client, const struct db_row *row)
 {
 	struct query *q = &client->query;
 	struct portal *portal = q->portal;
-	if (encode(q, &portal->rows, row))
+	size_t before = portal->rows.bytes;
+	int status = encode(q, &portal->rows, row);
+	client->prepared.kept_bytes += portal->rows.bytes - before;
+	if (status)
 		return -1;
 	portal->rows_left++;
-	q->too_many_rows = portal->rows.bytes > client->server->config.portal_kb << 10;
+	q->too_many_rows = client->prepared.kept_bytes > client->server->config.portal_kb << 10;
 	return q->too_many_rows;
 }
 
@@ -222,7 +225,7 @@ void rows_continue(struct client *client)
 		return;
 	}
 	portal->finished = true;
-	wire_out_free(&portal->rows);
+	portal_drop_rows(&client->prepared, portal);
 	if (strncmp(portal->tag, "SELECT", 6) == 0) /* told are the rows of this Execute */
 		snprintf(portal->tag, sizeof portal->tag, "SELECT %llu", (unsigned long long)sent);
 	wire_complete(out, portal->tag);
