@@ -14,6 +14,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define REQUEST_MAX_BYTES 8192
+
 struct metrics {
 	struct server *server;
 	struct event_base *base;
@@ -191,6 +193,13 @@ static void reply(struct evhttp_request *request, int code, struct evbuffer *bod
 {
 	evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type",
 		"text/plain; version=0.0.4; charset=utf-8");
+	if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
+		char bytes[24];
+		snprintf(bytes, sizeof bytes, "%zu", evbuffer_get_length(body));
+		evhttp_add_header(
+			evhttp_request_get_output_headers(request), "Content-Length", bytes);
+		evbuffer_drain(body, evbuffer_get_length(body));
+	}
 	evhttp_send_reply(request, code, NULL, body);
 	evbuffer_free(body);
 }
@@ -268,6 +277,8 @@ static bool open_http(struct metrics *metrics, uint16_t port)
 		return false;
 	evhttp_set_allowed_methods(metrics->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
 	evhttp_set_timeout(metrics->http, 10);
+	evhttp_set_max_headers_size(metrics->http, REQUEST_MAX_BYTES);
+	evhttp_set_max_body_size(metrics->http, REQUEST_MAX_BYTES);
 	evhttp_set_cb(metrics->http, "/metrics", on_metrics, metrics);
 	evhttp_set_cb(metrics->http, "/healthz", on_health, metrics);
 	return evhttp_bind_socket(metrics->http, "127.0.0.1", port) == 0;

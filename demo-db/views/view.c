@@ -16,10 +16,18 @@ struct view_context {
 	struct server *server;
 };
 
+struct change { /* to be taken back if the statement or its transaction fails */
+	struct change *before;
+	char *key, *value; /* as it was */
+	int level;	   /* of the savepoint it was made in */
+};
+
 struct view_table {
 	sqlite3_vtab base; /* must be first */
 	struct view_context context;
 	int columns;
+	struct change *last;
+	int level;
 };
 
 struct view_cursor {
@@ -133,12 +141,6 @@ static int connect(
 	return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *table)
-{
-	sqlite3_free(table);
-	return SQLITE_OK;
-}
-
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
 	(void)table;
@@ -198,6 +200,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *result, int index)
 {
 	const struct view_cursor *cursor = (struct view_cursor *)base;
 	const struct view_table *table = (const struct view_table *)base->pVtab;
+	if (index > 1 && sqlite3_vtab_nochange(result))
+		return SQLITE_OK;
 	const struct view_cell *cell =
 		&cursor->rows.cells[cursor->at * (size_t)table->columns + (size_t)index];
 	switch (cell->type) {
@@ -230,20 +234,147 @@ static int complain(sqlite3_vtab *table, const char *message)
 	return SQLITE_CONSTRAINT_VTAB;
 }
 
-/* UPDATE of the second column only: argv is old rowid, new rowid, then the columns. */
+/* ---- Changes ------------------------------------------------------------------------------- */
+
+static void forget_change(struct view_table *table)
+{
+	struct change *change = table->last;
+	table->last = change->before;
+	free(change->key);
+	free(change->value);
+	free(change);
+}
+
+static void forget_changes(struct view_table *table)
+{
+	while (table->last)
+		forget_change(table);
+}
+
+/* Those of deeper savepoints than `level`, the last one first. */
+static void take_back(struct view_table *table, int level)
+{
+	char ignored[256];
+	while (table->last && table->last->level > level) {
+		const struct change *change = table->last;
+		table->context.view->update(
+			table->context.server, change->key, change->value, ignored, sizeof ignored);
+		forget_change(table);
+	}
+}
+
+static int remember(struct view_table *table, const char *key, const char *value)
+{
+	struct change *change = calloc(1, sizeof *change);
+	if (!change)
+		return SQLITE_NOMEM;
+	*change = (struct change){ .before = table->last,
+		.key = strdup(key),
+		.value = strdup(value),
+		.level = table->level };
+	table->last = change;
+	if (change->key && change->value)
+		return SQLITE_OK;
+	forget_change(table);
+	return SQLITE_NOMEM;
+}
+
+static int disconnect(sqlite3_vtab *base)
+{
+	forget_changes((struct view_table *)base);
+	sqlite3_free(base);
+	return SQLITE_OK;
+}
+
+static int begin(sqlite3_vtab *base)
+{
+	struct view_table *table = (struct view_table *)base;
+	forget_changes(table);
+	table->level = 1;
+	return SQLITE_OK;
+}
+
+static int commit(sqlite3_vtab *base)
+{
+	forget_changes((struct view_table *)base);
+	return SQLITE_OK;
+}
+
+static int rollback(sqlite3_vtab *base)
+{
+	take_back((struct view_table *)base, 0);
+	return SQLITE_OK;
+}
+
+/* Savepoint n holds what is made at levels above n + 1. */
+static int savepoint(sqlite3_vtab *base, int n)
+{
+	((struct view_table *)base)->level = n + 2;
+	return SQLITE_OK;
+}
+
+static int release(sqlite3_vtab *base, int n)
+{
+	struct view_table *table = (struct view_table *)base;
+	for (struct change *c = table->last; c; c = c->before)
+		c->level = c->level > n + 1 ? n + 1 : c->level;
+	table->level = n + 1;
+	return SQLITE_OK;
+}
+
+static int rollback_to(sqlite3_vtab *base, int n)
+{
+	struct view_table *table = (struct view_table *)base;
+	take_back(table, n + 1);
+	table->level = n + 2;
+	return SQLITE_OK;
+}
+
+static const char *text_of(const struct view_cell *cell)
+{
+	return cell->type == CELL_TEXT ? cell->text : "";
+}
+
+/* Where the row is now, in `rows`, which is the caller's. False: there is no such row. */
+static bool find_row(const struct view_table *table, sqlite3_int64 row, struct view_rows *rows)
+{
+	table->context.view->fill(table->context.server, rows);
+	return !rows->failed && row >= 0 &&
+	       (size_t)(row + 1) * (size_t)table->columns <= rows->count;
+}
+
+/* `cells` is the row as it was, `argv` as it is to be. */
+static int change_row(
+	struct view_table *table, const struct view_cell *cells, int argc, sqlite3_value **argv)
+{
+	char message[256];
+	const char *key = (const char *)sqlite3_value_text(argv[0]);
+	const char *value = (const char *)sqlite3_value_text(argv[1]);
+	bool only_value = key && strcmp(key, text_of(cells)) == 0;
+	for (int i = 2; i < argc; i++)
+		only_value = only_value && sqlite3_value_nochange(argv[i]);
+	if (!only_value)
+		return complain(&table->base, "only the value can be changed here");
+	if (table->context.view->update(
+		    table->context.server, key, value ? value : "", message, sizeof message))
+		return complain(&table->base, message);
+	return remember(table, key, text_of(cells + 1));
+}
+
+/* argv is old rowid, new rowid, then the columns. */
 static int update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *id)
 {
-	const struct view_table *table = (const struct view_table *)base;
-	char message[256];
+	struct view_table *table = (struct view_table *)base;
+	struct view_rows rows = { 0 };
 	(void)id;
-	if (argc < 4 || sqlite3_value_type(argv[0]) == SQLITE_NULL)
+	if (argc != table->columns + 2 || sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		return complain(base, "rows cannot be added or removed here, only changed");
-	const char *key = (const char *)sqlite3_value_text(argv[2]);
-	const char *value = (const char *)sqlite3_value_text(argv[3]);
-	if (table->context.view->update(table->context.server, key ? key : "", value ? value : "",
-		    message, sizeof message))
-		return complain(base, message);
-	return SQLITE_OK;
+	sqlite3_int64 row = sqlite3_value_int64(argv[0]);
+	int rc = SQLITE_NOMEM;
+	if (find_row(table, row, &rows))
+		rc = change_row(table, rows.cells + row * table->columns, argc - 2, argv + 2);
+	rows_free(&rows);
+	return rc;
 }
 
 #define MODULE(write)                                                                              \
@@ -251,7 +382,9 @@ static int update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_in
 		.iVersion = 2, .xCreate = connect, .xConnect = connect, .xBestIndex = best_index,  \
 		.xDisconnect = disconnect, .xDestroy = disconnect, .xOpen = open_cursor,           \
 		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = eof,             \
-		.xColumn = column, .xRowid = rowid, .xUpdate = write                               \
+		.xColumn = column, .xRowid = rowid, .xUpdate = write, .xBegin = begin,             \
+		.xCommit = commit, .xRollback = rollback, .xSavepoint = savepoint,                 \
+		.xRelease = release, .xRollbackTo = rollback_to                                    \
 	}
 
 static const sqlite3_module read_only = MODULE(NULL);

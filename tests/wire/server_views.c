@@ -193,6 +193,40 @@ static void settings_are_checked_and_shown(void **state)
 		"E(22023) Z(I)");
 	assert_string_equal(
 		wire_query(&operator, "update cancel_tasks set id = 1"), "E(42000) Z(I)");
+	assert_string_equal(
+		wire_query(&operator, "update cancel_settings set what = '' where name = 'mode'"),
+		"E(22023) Z(I)");
+	assert_string_equal(
+		wire_query(&operator, "update cancel_settings set name = 'x' where name = 'mode'"),
+		"E(22023) Z(I)");
+}
+
+#define BOTH                                                                                       \
+	"update cancel_settings set value = case name when 'mode' then 'act' else 'zzz' end "      \
+	"where name in ('mode', 'policy')"
+#define MODE "select value from cancel_settings where name = 'mode'"
+
+static void settings_change_together_or_not_at_all(void **state)
+{
+	(void)state;
+	wire_server_start(&server, NULL);
+	wire_login(&operator, & server, "u");
+	assert_string_equal(wire_query(&operator, BOTH), "E(22023) Z(I)");
+	assert_string_equal(wire_query(&operator, MODE), "T(value:25) D(monitor) C(SELECT 1) Z(I)");
+	wire_query(
+		&operator, "begin; update cancel_settings set value = 'act' where name = 'mode'");
+	assert_string_equal(wire_query(&operator, MODE), "T(value:25) D(act) C(SELECT 1) Z(T)");
+	wire_query(&operator, "savepoint a");
+	wire_query(&operator, "update cancel_settings set value = 'monitor' where name = 'mode'");
+	assert_string_equal(wire_query(&operator, BOTH), "E(22023) Z(E)");
+	wire_query(&operator, "rollback to a");
+	assert_string_equal(wire_query(&operator, MODE), "T(value:25) D(act) C(SELECT 1) Z(T)");
+	wire_query(&operator, "rollback");
+	assert_string_equal(wire_query(&operator, MODE), "T(value:25) D(monitor) C(SELECT 1) Z(I)");
+	wire_query(&operator,
+		"begin; update cancel_settings set value = 'act' where name = 'mode'; "
+		"commit");
+	assert_string_equal(wire_query(&operator, MODE), "T(value:25) D(act) C(SELECT 1) Z(I)");
 }
 
 static void those_who_may_not_control_are_refused(void **state)
@@ -277,37 +311,44 @@ static void a_culprit_is_cancelled_and_the_reason_is_in_sql(void **state)
 		wire_close(&victims[i]);
 }
 
+static const char *http(uint16_t port, const char *request)
+{
+	static char page[65536];
+	struct wire_client client;
+	size_t used = 0;
+	ssize_t n;
+	wire_open_tcp(&client, port);
+	wire_raw(&client, request, strlen(request));
+	wire_raw(&client, " HTTP/1.0\r\n\r\n", 13);
+	wire_flush(&client);
+	while ((n = recv(client.fd, page + used, sizeof page - 1 - used, 0)) > 0)
+		used += (size_t)n;
+	page[used] = '\0';
+	wire_close(&client);
+	return page;
+}
+
 static void metrics_and_health_are_served_over_http(void **state)
 {
 	static const struct {
-		const char *path, *expected;
-	} pages[] = { { "healthz", "200 OK" }, { "healthz", "ok" },
-		{ "metrics", "demo_db_statements_total" },
-		{ "metrics", "cancel_held_back_total{cause=\"no-culprit\"} 0" },
-		{ "metrics", "demo_db_admission_refused_total{priority=\"read\"} 0" },
-		{ "nothing", "404" } };
-	static char page[65536];
-	char port[8], request[64];
+		const char *request, *expected;
+	} pages[] = { { "GET /healthz", "200 OK" }, { "GET /healthz", "ok" },
+		{ "GET /metrics", "demo_db_statements_total" },
+		{ "GET /metrics", "cancel_held_back_total{cause=\"no-culprit\"} 0" },
+		{ "GET /metrics", "demo_db_admission_refused_total{priority=\"read\"} 0" },
+		{ "GET /nothing", "404" }, { "HEAD /metrics", "200 OK" } };
+	char port[8];
 	uint16_t number = wire_free_port();
 	(void)state;
 	snprintf(port, sizeof port, "%u", number);
 	const char *const options[] = { "--metrics-port", port, NULL };
 	wire_server_start(&server, options);
-	for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
-		struct wire_client http;
-		size_t used = 0;
-		ssize_t n;
-		wire_open_tcp(&http, number);
-		snprintf(request, sizeof request, "GET /%s HTTP/1.0\r\n\r\n", pages[i].path);
-		wire_raw(&http, request, strlen(request));
-		wire_flush(&http);
-		while ((n = recv(http.fd, page + used, sizeof page - 1 - used, 0)) > 0)
-			used += (size_t)n;
-		page[used] = '\0';
-		if (!strstr(page, pages[i].expected))
-			fail_msg("no %s in /%s", pages[i].expected, pages[i].path);
-		wire_close(&http);
-	}
+	for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+		if (!strstr(http(number, pages[i].request), pages[i].expected))
+			fail_msg("no %s in %s", pages[i].expected, pages[i].request);
+	const char *end = strstr(http(number, "HEAD /metrics"), "\r\n\r\n");
+	assert_non_null(end);
+	assert_string_equal(end, "\r\n\r\n"); /* a head alone */
 	assert_int_equal(wire_server_stop(&server), 0);
 }
 
@@ -320,6 +361,7 @@ int main(void)
 		cmocka_unit_test_teardown(a_block_cancelled_while_idle_tells_its_client_why, clean),
 		cmocka_unit_test_teardown(settings_are_checked_and_shown, clean),
 		cmocka_unit_test_teardown(those_who_may_not_control_are_refused, clean),
+		cmocka_unit_test_teardown(settings_change_together_or_not_at_all, clean),
 		cmocka_unit_test_teardown(a_culprit_is_cancelled_and_the_reason_is_in_sql, clean),
 		cmocka_unit_test_teardown(metrics_and_health_are_served_over_http, clean),
 	};
