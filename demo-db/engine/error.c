@@ -99,7 +99,7 @@ static const struct text_rule text_rules[] = {
 	{ "duplicate column name", DB_ECOLUMNTWICE, false },
 	{ "division by zero", DB_EDIVISION, false },
 	{ "invalid input syntax for type date", DB_EDATETIME, false },
-	{ "invalid input syntax for type timestamp", DB_EDATETIME, false },
+	{ "invalid input syntax for type time", DB_EDATETIME, false }, /* timestamp, too */
 	{ "invalid input syntax for type", DB_EREPRESENTATION, false },
 	{ "date/time field value out of range", DB_EDATERANGE, false },
 	{ "value too long for type", DB_ETRUNCATION, false },

@@ -7,6 +7,7 @@
 #include "demo-db/engine/engine.h"
 #include "demo-db/server/functions_casts.h"
 #include "demo-db/server/functions_text.h"
+#include "demo-db/server/stamps.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -35,6 +36,11 @@ enum kind { /* of a column; ANY is what SQLite's affinity does */
 	KIND_NUMERIC,
 	KIND_VARCHAR,
 	KIND_CHAR,
+	KIND_DATE,
+	KIND_TIME,
+	KIND_TIMESTAMP,
+	KIND_TIMESTAMPTZ,
+	KIND_UUID,
 };
 
 /* ---- Types ----------------------------------------------------------------------------------- */
@@ -61,6 +67,11 @@ static const struct {
 	{ "char", KIND_CHAR },
 	{ "character", KIND_CHAR },
 	{ "bpchar", KIND_CHAR },
+	{ "date", KIND_DATE },
+	{ "time", KIND_TIME },
+	{ "timestamp", KIND_TIMESTAMP },
+	{ "timestamptz", KIND_TIMESTAMPTZ },
+	{ "uuid", KIND_UUID },
 	{ "bool", KIND_BOOL },
 	{ "boolean", KIND_BOOL },
 };
@@ -86,16 +97,30 @@ static int64_t type_of_text(const char *declared, enum kind kind, int length)
 	return length ? (int64_t)kind | (int64_t)length << FIRST_SHIFT : KIND_ANY;
 }
 
+/* Of times and timestamps; zones of a time of day are not known here. */
+static int64_t type_of_time(const char *declared, enum kind kind, int digits, bool sized)
+{
+	bool zoned = strcasestr(declared, "with time zone") != NULL;
+	if (kind == KIND_TIME && zoned)
+		return KIND_ANY;
+	if (kind == KIND_TIMESTAMP && zoned)
+		kind = KIND_TIMESTAMPTZ;
+	if (!sized || digits > STAMP_DIGITS)
+		digits = STAMP_DIGITS;
+	return (int64_t)kind | (int64_t)digits << FIRST_SHIFT;
+}
+
 /* The kind, and above it the numbers in parentheses. */
 static int64_t type_of(const char *declared, bool primary)
 {
 	enum kind kind = declared ? kind_of(declared) : KIND_ANY;
 	const char *open = kind == KIND_ANY ? NULL : strchr(declared, '(');
 	int first = 0, second = 0;
-	if (open && sscanf(open, "(%8d ,%4d", &first, &second) < 1)
-		first = 0;
+	bool sized = open && sscanf(open, "(%8d ,%4d", &first, &second) >= 1;
 	if (first < 0 || second < 0)
 		return KIND_ANY;
+	if (kind == KIND_TIME || kind == KIND_TIMESTAMP || kind == KIND_TIMESTAMPTZ)
+		return type_of_time(declared, kind, first, sized);
 	if (kind == KIND_CHAR || kind == KIND_VARCHAR)
 		return type_of_text(declared, kind, first);
 	if (kind == KIND_INT4 && primary && strcasecmp(declared, "integer") == 0)
@@ -228,6 +253,19 @@ static void store(sqlite3_context *c, int64_t type, sqlite3_value *value)
 	case KIND_VARCHAR:
 	case KIND_CHAR:
 		cast_text(c, value, first, kind == KIND_CHAR, false);
+		break;
+	case KIND_DATE:
+		cast_date(c, value);
+		break;
+	case KIND_TIME:
+		cast_time(c, value, first);
+		break;
+	case KIND_TIMESTAMP:
+	case KIND_TIMESTAMPTZ:
+		cast_timestamp(c, value, kind == KIND_TIMESTAMPTZ, first);
+		break;
+	case KIND_UUID:
+		cast_uuid(c, value);
 		break;
 	case KIND_ANY:
 		sqlite3_result_value(c, value);

@@ -304,6 +304,15 @@ static bool is_constant(const struct token *t)
 	return is_one_of(t, words);
 }
 
+static void name_of_type(const struct token *t, char name[NAME_MAX_BYTES])
+{
+	enum pg_type type = value_type_named(t->text, t->bytes);
+	if (type == PG_UNKNOWN && t->kind == TOKEN_WORD)
+		lower(name, t);
+	else
+		snprintf(name, NAME_MAX_BYTES, "%s", value_type_name(type));
+}
+
 /* PostgreSQL's name for an expression without an alias. */
 static void figure_name(const struct item *item, char name[NAME_MAX_BYTES])
 {
@@ -317,13 +326,9 @@ static void figure_name(const struct item *item, char name[NAME_MAX_BYTES])
 		item->tail[1].kind == TOKEN_CAST && !is_constant(&item->first))
 		lower(name, &item->tail[2]);
 	else if (item->cast_at)
-		snprintf(name, NAME_MAX_BYTES, "%s",
-			value_type_name(
-				value_type_named(item->cast_type.text, item->cast_type.bytes)));
+		name_of_type(&item->cast_type, name);
 	else if (item->call_type.text && item->call_only)
-		snprintf(name, NAME_MAX_BYTES, "%s",
-			value_type_name(
-				value_type_named(item->call_type.text, item->call_type.bytes)));
+		name_of_type(&item->call_type, name);
 	else if (is_typed_literal(item))
 		lower(name, &item->first);
 	else if (call || is_one_of(&item->first, words))

@@ -76,6 +76,8 @@ int functions_install(sqlite3 *db)
 	if (rc == SQLITE_OK)
 		rc = functions_text_install(db);
 	if (rc == SQLITE_OK)
+		rc = functions_dates_install(db);
+	if (rc == SQLITE_OK)
 		rc = assign_install(db);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, "PRAGMA case_sensitive_like = ON", NULL, NULL, NULL);

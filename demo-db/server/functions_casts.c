@@ -2,7 +2,7 @@
 /*
  * Owns the casts to numbers, booleans and sized texts, which fail in PostgreSQL's words; the engine
  * tells the SQLSTATE by them. It must not know columns or statements. Dates are in
- * functions_text.c.
+ * functions_dates.c.
  */
 #include "demo-db/server/functions_casts.h"
 #include "demo-db/server/functions_text.h"
@@ -265,6 +265,30 @@ void cast_text(sqlite3_context *c, sqlite3_value *from, int length, bool padded,
 		sqlite3_result_text64(c, text, most, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+/* 32 digits, a hyphen behind any four, braces around them all. */
+void cast_uuid(sqlite3_context *c, sqlite3_value *from)
+{
+	const char *text = (const char *)sqlite3_value_text(from);
+	char uuid[40];
+	int digits = 0, at = 0;
+	if (!text) /* NULL */
+		return;
+	bool braces = *text == '{';
+	const char *in = text + braces;
+	while (digits < 32 && isxdigit((unsigned char)*in)) {
+		if (digits == 8 || digits == 12 || digits == 16 || digits == 20)
+			uuid[at++] = '-';
+		uuid[at++] = (char)tolower((unsigned char)*in++);
+		digits++;
+		if (digits % 4 == 0 && digits < 32 && *in == '-')
+			in++;
+	}
+	if (digits < 32 || strcmp(in, braces ? "}" : "") != 0)
+		cast_refuse(c, INVALID, "uuid", text);
+	else
+		sqlite3_result_text(c, uuid, at, SQLITE_TRANSIENT);
+}
+
 /* ---- As SQL functions ------------------------------------------------------------------------ */
 
 static void to_integer(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -277,6 +301,12 @@ static void to_bool(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	(void)argc;
 	cast_bool(c, argv[0]);
+}
+
+static void to_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	cast_uuid(c, argv[0]);
 }
 
 static void to_float8(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -328,6 +358,7 @@ int casts_install(sqlite3 *db)
 		{ "pg_float4", NULL, to_float4, 1 },
 		{ "pg_numeric", NULL, to_numeric, -1 },
 		{ "pg_bool", NULL, to_bool, 1 },
+		{ "pg_uuid", NULL, to_uuid, 1 },
 		{ "pg_varchar", NULL, to_text, 2 },
 		{ "pg_char", "", to_text, 2 },
 		{ "pg_divisor", NULL, to_divisor, 1 },

@@ -29,7 +29,13 @@ void cast_numeric(sqlite3_context *c, sqlite3_value *from, int precision, int sc
 /* To so many characters: of varchar, or of char, which does not keep its last blanks; rows.c shows
  * them. What is longer is refused, unless it is only blanks or is to be cut. */
 void cast_text(sqlite3_context *c, sqlite3_value *from, int length, bool padded, bool cut);
+void cast_uuid(sqlite3_context *c, sqlite3_value *from);
+/* functions_dates.c; `digits` behind the second's point. */
+void cast_date(sqlite3_context *c, sqlite3_value *from);
+void cast_time(sqlite3_context *c, sqlite3_value *from, int digits);
+void cast_timestamp(sqlite3_context *c, sqlite3_value *from, bool zoned, int digits);
 
 int casts_install(sqlite3 *db);
+int functions_dates_install(sqlite3 *db);
 
 #endif

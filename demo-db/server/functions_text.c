@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns functions of texts and dates and the aggregates of booleans. Positions and lengths are
+ * Owns functions of texts and the aggregates of booleans. Positions and lengths are
  * characters of UTF-8. It must not know statements.
  */
 #include "demo-db/server/functions_text.h"
@@ -317,161 +317,6 @@ static void tally_end(sqlite3_context *c)
 		sqlite3_result_int(c, all ? tally->holds == tally->rows : tally->holds > 0);
 }
 
-/* ---- Dates ---------------------------------------------------------------------------------- */
-
-struct stamp {
-	int year, month, day, hour, minute;
-	double second;
-	bool timed;
-};
-
-static int days_of(int year, int month)
-{
-	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-	return month == 2 && leap ? 29 : days[month - 1];
-}
-
-enum stamp_answer { STAMP_FINE, STAMP_SYNTAX, STAMP_RANGE };
-
-static enum stamp_answer read_stamp(const char *text, struct stamp *s)
-{
-	int used = 0, more = 0;
-	char separator = 0;
-	*s = (struct stamp){ .year = 0 };
-	int read = sscanf(text, " %4d%*1[-/]%2d%*1[-/]%2d%n", &s->year, &s->month, &s->day, &used);
-	if (read < 3 || used == 0)
-		return STAMP_SYNTAX;
-	if (text[used] == ' ' || text[used] == 'T')
-		separator = text[used];
-	if (separator && sscanf(text + used + 1, "%2d:%2d%n", &s->hour, &s->minute, &more) == 2) {
-		used += 1 + more;
-		s->timed = true;
-		if (text[used] == ':') {
-			char *end;
-			s->second = strtod(text + used + 1, &end);
-			used = (int)(end - text);
-		}
-	}
-	if (text[used] && !strchr(" +-Z", text[used]))
-		return STAMP_SYNTAX;
-	bool fine = s->month >= 1 && s->month <= 12 && s->day >= 1 &&
-		    s->day <= days_of(s->year, s->month) && s->hour < 24 && s->minute < 60 &&
-		    s->second < 61;
-	return fine ? STAMP_FINE : STAMP_RANGE;
-}
-
-/* False: an error was told, or the value is NULL. */
-static bool take_stamp(sqlite3_context *c, sqlite3_value *value, const char *type, struct stamp *s)
-{
-	const char *text = text_of(value);
-	if (!text)
-		return false;
-	enum stamp_answer answer = read_stamp(text, s);
-	if (answer == STAMP_FINE)
-		return true;
-	char *message =
-		answer == STAMP_SYNTAX
-			? sqlite3_mprintf(
-				  "invalid input syntax for type %s: \"%.100s\"", type, text)
-			: sqlite3_mprintf("date/time field value out of range: \"%.100s\"", text);
-	if (message)
-		sqlite3_result_error(c, message, -1);
-	else
-		sqlite3_result_error_nomem(c);
-	sqlite3_free(message);
-	return false;
-}
-
-static void give_stamp(sqlite3_context *c, const struct stamp *s)
-{
-	char text[64];
-	int bytes = snprintf(text, sizeof text, "%04d-%02d-%02d %02d:%02d:", s->year, s->month,
-		s->day, s->hour, s->minute);
-	if (s->second == (int)s->second)
-		snprintf(text + bytes, sizeof text - (size_t)bytes, "%02d", (int)s->second);
-	else
-		snprintf(text + bytes, sizeof text - (size_t)bytes, "%06.3f", s->second);
-	sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);
-}
-
-static void to_date(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	struct stamp s;
-	char text[32];
-	(void)argc;
-	if (!take_stamp(c, argv[0], "date", &s))
-		return;
-	snprintf(text, sizeof text, "%04d-%02d-%02d", s.year, s.month, s.day);
-	sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);
-}
-
-static void to_timestamp(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	struct stamp s;
-	(void)argc;
-	if (take_stamp(c, argv[0], "timestamp", &s))
-		give_stamp(c, &s);
-}
-
-/* Days since 1970-01-01, by the civil calendar counted from March. */
-static int64_t day_number(const struct stamp *s)
-{
-	int64_t year = s->year - (s->month <= 2), month = (s->month + 9) % 12;
-	return 365 * year + year / 4 - year / 100 + year / 400 + (month * 306 + 5) / 10 + s->day -
-	       1 - 719468;
-}
-
-static int field_of(const char *word, const char *const *words)
-{
-	for (int i = 0; words[i]; i++)
-		if (strcasecmp(word, words[i]) == 0)
-			return i;
-	return -1;
-}
-
-static void date_part(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	static const char *const fields[] = { "year", "month", "day", "hour", "minute", "second",
-		"dow", "doy", "epoch", "quarter", NULL };
-	struct stamp s;
-	if (any_null(argc, argv) || !take_stamp(c, argv[1], "timestamp", &s))
-		return;
-	int64_t days = day_number(&s);
-	const struct stamp first = { .year = s.year, .month = 1, .day = 1 };
-	double seconds = (double)(days * 86400 + s.hour * 3600 + s.minute * 60) + s.second;
-	const double values[] = { s.year, s.month, s.day, s.hour, s.minute, s.second,
-		(double)((days % 7 + 11) % 7), (double)(days - day_number(&first) + 1), seconds,
-		(s.month + 2) / 3 };
-	int field = field_of(text_of(argv[0]), fields);
-	if (field < 0)
-		sqlite3_result_error(c, "date_part of this field is not supported", -1);
-	else if (values[field] == (double)(int64_t)values[field])
-		sqlite3_result_int64(c, (int64_t)values[field]);
-	else
-		sqlite3_result_double(c, values[field]);
-}
-
-static void date_trunc(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	static const char *const fields[] = { "year", "month", "day", "hour", "minute", "second",
-		NULL };
-	struct stamp s;
-	if (any_null(argc, argv) || !take_stamp(c, argv[1], "timestamp", &s))
-		return;
-	int field = field_of(text_of(argv[0]), fields);
-	if (field < 0) {
-		sqlite3_result_error(c, "date_trunc to this field is not supported", -1);
-		return;
-	}
-	s.second = field < 5 ? 0 : (int)s.second;
-	s.minute = field < 4 ? 0 : s.minute;
-	s.hour = field < 3 ? 0 : s.hour;
-	s.day = field < 2 ? 1 : s.day;
-	s.month = field < 1 ? 1 : s.month;
-	give_stamp(c, &s);
-}
-
 /* ---- The table ------------------------------------------------------------------------------ */
 
 int functions_text_install(sqlite3 *db)
@@ -491,9 +336,7 @@ int functions_text_install(sqlite3 *db)
 		{ "lpad", 2, &other, pad }, { "lpad", 3, &other, pad }, { "rpad", 2, NULL, pad },
 		{ "rpad", 3, NULL, pad }, { "split_part", 3, NULL, split_part },
 		{ "concat", -1, NULL, concat }, { "concat_ws", -1, &other, concat },
-		{ "greatest", -1, NULL, extreme }, { "least", -1, &other, extreme },
-		{ "pg_date", 1, NULL, to_date }, { "pg_timestamp", 1, NULL, to_timestamp },
-		{ "date_part", 2, NULL, date_part }, { "date_trunc", 2, NULL, date_trunc } };
+		{ "greatest", -1, NULL, extreme }, { "least", -1, &other, extreme } };
 	static const struct {
 		const char *name;
 		void *data;

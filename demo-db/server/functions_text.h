@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* functions_text.h - functions of texts, dates and sets; see functions.h. */
+/* functions_text.h - functions of texts and sets; see functions.h. */
 #ifndef DEMO_DB_FUNCTIONS_TEXT_H
 #define DEMO_DB_FUNCTIONS_TEXT_H
 

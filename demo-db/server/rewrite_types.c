@@ -105,13 +105,13 @@ static const struct {
 	{ "character", "TEXT", NULL },
 	{ "bpchar", "TEXT", NULL },
 	{ "name", "TEXT", NULL },
-	{ "uuid", "TEXT", NULL },
+	{ "uuid", "TEXT", "pg_uuid" },
 	{ "json", "TEXT", NULL },
 	{ "jsonb", "TEXT", NULL },
 	{ "date", "TEXT", "pg_date" },
-	{ "time", "TEXT", NULL },
+	{ "time", "TEXT", "pg_time" },
 	{ "timestamp", "TEXT", "pg_timestamp" },
-	{ "timestamptz", "TEXT", NULL },
+	{ "timestamptz", "TEXT", "pg_timestamptz" },
 	{ "regclass", "TEXT", "pg_regclass" },
 	{ "regtype", "TEXT", NULL },
 	{ "bytea", "BLOB", NULL },
@@ -138,7 +138,7 @@ void rewrite_skip_parenthesised(struct rewriter *r)
 }
 
 struct type_tail {
-	bool varying;
+	bool varying, zoned;
 	char numbers[32]; /* what stands in parentheses */
 };
 
@@ -159,7 +159,8 @@ static void read_type_tail(struct rewriter *r, struct type_tail *tail)
 			bytes < sizeof tail->numbers)
 			memcpy(tail->numbers, from, bytes);
 	}
-	if (token_is(&r->token, "with") || token_is(&r->token, "without")) {
+	tail->zoned = token_is(&r->token, "with");
+	if (tail->zoned || token_is(&r->token, "without")) {
 		rewrite_step(r);
 		rewrite_step(r);
 		rewrite_step(r);
@@ -233,6 +234,8 @@ static void put_cast(struct rewriter *r, int type, struct type_tail *tail)
 {
 	const char *sized = r->schema ? NULL : sized_function(type, tail);
 	const char *function = sized ? sized : r->schema ? NULL : types[type].function;
+	if (function && tail->zoned && strcmp(function, "pg_timestamp") == 0)
+		function = "pg_timestamptz";
 	if (function &&
 		strcmp(function, "pg_regclass") == 0) /* a literal is looked up, an id named */
 		function =
@@ -291,7 +294,7 @@ void rewrite_cast(struct rewriter *r)
 bool rewrite_typed_literal(struct rewriter *r)
 {
 	static const char *const typed[] = { "date", "timestamp", "time", "timestamptz", "bool",
-		"bytea", NULL };
+		"bytea", "uuid", NULL };
 	struct token next = rewrite_look(r);
 	if (next.kind != TOKEN_STRING || token_is_symbol(&r->previous, "."))
 		return false;

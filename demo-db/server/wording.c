@@ -403,6 +403,16 @@ static bool word_catalog(const char *message, struct wording *w)
 	return true;
 }
 
+/* A month or a day there never is. */
+static void word_datestyle(struct wording *w)
+{
+	char *mark = strstr(w->message, "\" (datestyle)");
+	if (!mark || strncmp(w->message, "date/time field", 15) != 0)
+		return;
+	mark[1] = '\0';
+	w->hint = "Perhaps you need a different \"datestyle\" setting.";
+}
+
 static bool word_overflow(const char *message, struct wording *w)
 {
 	int precision, scale;
@@ -457,6 +467,7 @@ void wording_of(const struct wording_source *source, struct wording *w)
 	if (!word_catalog(message, w) && !word_syntax(message, w) && !word_column(source, w) &&
 		!word_count(message, w) && !word_drop(source, w) && !word_new_column(message, w))
 		word_plain(message, w);
+	word_datestyle(w);
 	if (source->text && !w->position)
 		find_place(source, w);
 }

@@ -64,6 +64,7 @@ int main(void)
 		script_test("types"),
 		script_test("columns"),
 		script_test("numbers"),
+		script_test("dates"),
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),
