@@ -138,8 +138,19 @@ static int outgrown(struct db_session *session)
 	atomic_fetch_add_explicit(&session->engine->budget.cancelled, 1, memory_order_relaxed);
 	return failure_set(&session->run.failure, DB_ENOMEM,
 		"cancelled as a memory culprit: %llu KiB used, %llu KiB were allowed",
-		(unsigned long long)(memory_bytes(&session->memory) / 1024),
+		(unsigned long long)(progress->outgrown / 1024),
 		(unsigned long long)(progress->memory_limit / 1024));
+}
+
+/* SQLite was refused a large allocation on its behalf. */
+static int too_large(struct db_session *session)
+{
+	const struct memory_account *memory = &session->memory;
+	atomic_fetch_add_explicit(&session->engine->budget.cancelled, 1, memory_order_relaxed);
+	return failure_set(&session->run.failure, DB_ENOMEM,
+		"cancelled as a memory culprit: %llu KiB wanted, the whole budget has %llu KiB",
+		(unsigned long long)(memory->refused / 1024),
+		(unsigned long long)(memory->limit / 1024));
 }
 
 /* ---- Being seen --------------------------------------------------------------------------------
@@ -224,6 +235,8 @@ static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 		if (rc == SQLITE_INTERRUPT)
 			return session->connection->progress.outgrown ? outgrown(session)
 								      : cancelled(session);
+		if (rc == SQLITE_NOMEM && session->memory.refused)
+			return too_large(session);
 		if (rc != SQLITE_ROW)
 			return failure_sqlite(&session->run.failure, sqlite3_db_handle(stmt), rc);
 		rc = hand_out_row(session, &row);
@@ -502,7 +515,8 @@ static void clean_up(struct db_session *session)
 
 void execute(struct db_session *session)
 {
-	memory_reset(&session->memory);
+	const struct db_options *options = &session->engine->options;
+	memory_reset(&session->memory, options->outgrown_factor ? options->memory_budget_bytes : 0);
 	struct memory_account *former = memory_charge(&session->memory);
 	if (session->transaction.state == TX_NONE)
 		session->owner.age = session->run.queued_ns;

@@ -13,6 +13,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#define LARGE_BYTES (1 << 20)
+
 static _Thread_local struct memory_account *payer;
 static sqlite3_mem_methods base;
 static bool installed;
@@ -28,8 +30,24 @@ static void charge(int64_t bytes)
 		atomic_store_explicit(&account->peak, now, memory_order_relaxed);
 }
 
+/* A single value may be as large as the machine; that many small ones are is seen in time by the
+ * progress handler, and none of them fails. */
+static bool is_refused(int64_t more)
+{
+	struct memory_account *account = payer;
+	if (more < LARGE_BYTES || !account || !account->limit)
+		return false;
+	int64_t total = atomic_load_explicit(&account->bytes, memory_order_relaxed) + more;
+	if (total <= (int64_t)account->limit)
+		return false;
+	account->refused = (uint64_t)total;
+	return true;
+}
+
 static void *counted_malloc(int bytes)
 {
+	if (is_refused(bytes))
+		return NULL;
 	void *memory = base.xMalloc(bytes);
 	if (memory)
 		charge(base.xSize(memory));
@@ -45,6 +63,8 @@ static void counted_free(void *memory)
 static void *counted_realloc(void *memory, int bytes)
 {
 	int64_t before = base.xSize(memory);
+	if (is_refused(bytes - before))
+		return NULL;
 	void *moved = base.xRealloc(memory, bytes);
 	if (moved)
 		charge(base.xSize(moved) - before);
@@ -83,8 +103,10 @@ struct memory_account *memory_charged(void)
 	return payer;
 }
 
-void memory_reset(struct memory_account *account)
+void memory_reset(struct memory_account *account, uint64_t limit)
 {
+	account->limit = limit;
+	account->refused = 0;
 	atomic_store_explicit(&account->bytes, 0, memory_order_relaxed);
 	atomic_store_explicit(&account->peak, 0, memory_order_relaxed);
 }

@@ -72,8 +72,9 @@ static int on_progress(void *context)
 		progress->on_long(progress->long_arg);
 	if (atomic_load_explicit(progress->stop, memory_order_relaxed) || cancelRequested())
 		return 1;
-	if (progress->memory_limit && memory_bytes(progress->memory) > progress->memory_limit) {
-		progress->outgrown = true;
+	uint64_t bytes = progress->memory_limit ? memory_bytes(progress->memory) : 0;
+	if (bytes > progress->memory_limit) {
+		progress->outgrown = bytes;
 		return 1;
 	}
 	uint64_t done, expected;

@@ -24,7 +24,7 @@ struct progress {		     /* all on the executing thread, but for *stop */
 	void *long_arg;
 	const struct memory_account *memory;
 	uint64_t memory_limit; /* a statement over it is ended; 0 none */
-	bool outgrown;	       /* … and that is why */
+	uint64_t outgrown;     /* … and that is why: it had so much */
 	uint64_t scan_calls;   /* calls when the scan had ended; 0 = it has not */
 };
 

@@ -193,11 +193,37 @@ static void who_outgrows_its_grant_is_cancelled(void **state)
 				 "where a > 0",
 				 &result),
 		DB_ENOMEM);
-	assert_non_null(strstr(result.message, "memory culprit"));
+	const char *used = strstr(result.message, "memory culprit: ");
+	assert_non_null(used);
+	/* what it had then, not what is left of it */
+	assert_true(strtoull(used + strlen("memory culprit: "), NULL, 10) >= 8 * MIB / 1024);
 	assert_string_equal(result.sqlstate, "53200");
 	db_stats(engine, &stats);
 	assert_int_equal(stats.memory_cancelled, 1);
 	assert_int_equal(run(session, "select count(*) from t", &result), 0);
+	db_session_close(session);
+}
+
+/* In a single operation, where nothing looks at what the statement uses. */
+static void one_value_larger_than_the_budget_is_refused(void **state)
+{
+	struct db_result result;
+	(void)state;
+	start(64 * MIB, 1 * MIB, 4);
+	struct db_session *session = open_session();
+	assert_int_equal(run(session, "begin", &result), 0);
+	assert_int_equal(run(session, "insert into t values (-1, 'kept?')", &result), 0);
+	assert_int_equal(
+		run(session, "select length(hex(zeroblob(100000000)))", &result), DB_ENOMEM);
+	assert_string_equal(result.sqlstate, "53200");
+	assert_non_null(strstr(result.message, "the whole budget has 65536 KiB"));
+	assert_int_equal(run(session, "rollback", &result), 0);
+	assert_int_equal(
+		run(session, "update t set b = hex(zeroblob(50000000)) where a = 1", &result),
+		DB_ENOMEM);
+	assert_int_equal(run(session, "select length(zeroblob(20000000))", &result), 0);
+	assert_int_equal(run(session, "select 1 / (a > 0) from t where a < 2", &result), 0);
+	assert_int_equal(result.rows, 1); /* neither change is there */
 	db_session_close(session);
 }
 
@@ -226,6 +252,7 @@ int main(void)
 		cmocka_unit_test_teardown(
 			clean_pages_of_idle_connections_go_before_anybody_is_refused, stop),
 		cmocka_unit_test_teardown(who_outgrows_its_grant_is_cancelled, stop),
+		cmocka_unit_test_teardown(one_value_larger_than_the_budget_is_refused, stop),
 		cmocka_unit_test_teardown(without_a_budget_nothing_is_refused_or_cancelled, stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
