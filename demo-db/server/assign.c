@@ -182,22 +182,29 @@ static int find_placed(
 	return rc;
 }
 
-/* table.column, with a backslash before the table's own dots and backslashes. */
+/* Of table.column, with a backslash before the table's own dots and backslashes: both; the table is
+ * the caller's to free, NULL: no memory. */
+static char *split_name(const char *name, const char **column)
+{
+	char *table = sqlite3_mprintf("%s", name), *to = table;
+	while (table && *name && *name != '.') {
+		name += *name == '\\' && name[1];
+		*to++ = *name++;
+	}
+	if (table)
+		*to = '\0';
+	*column = name + (*name == '.');
+	return table;
+}
+
 static int64_t look_up(sqlite3 *db, const char *name)
 {
-	const char *declared = NULL;
+	const char *declared = NULL, *column;
 	int primary = 0, rc = SQLITE_NOMEM;
-	char *table = sqlite3_mprintf("%s", name), *to = table;
-	const char *from = name;
-	while (table && *from && *from != '.') {
-		from += *from == '\\';
-		*to++ = *from++;
-	}
-	if (table) {
-		*to = '\0';
-		rc = sqlite3_table_column_metadata(db, NULL, table, from + (*from == '.'),
-			&declared, NULL, NULL, &primary, NULL);
-	}
+	char *table = split_name(name, &column);
+	if (table)
+		rc = sqlite3_table_column_metadata(
+			db, NULL, table, column, &declared, NULL, NULL, &primary, NULL);
 	sqlite3_free(table);
 	return rc == SQLITE_OK ? type_of(declared, primary != 0) : KIND_ANY;
 }
@@ -298,6 +305,53 @@ static void assign_placed(sqlite3_context *c, int argc, sqlite3_value **argv)
 		store(c, type, argv[0]);
 }
 
+/* ---- Defaults -------------------------------------------------------------------------------- */
+
+/* The first column of the first row; `name` and `place` are its parameters. NULL: no row. */
+static sqlite3_stmt *first_row(
+	sqlite3 *db, const char *sql, const char *table, const char *column, int place)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+	if (rc == SQLITE_OK && table) {
+		sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
+		sqlite3_bind_text(stmt, 2, column, -1, SQLITE_STATIC);
+		sqlite3_bind_int(stmt, 3, place);
+	}
+	if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
+		return stmt;
+	sqlite3_finalize(stmt);
+	return NULL;
+}
+
+/* pg_default('table.column'), pg_default('table', place): what DEFAULT stands for; NULL if nothing
+ * is declared, of which SQLite makes the next rowid. */
+static void give_default(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	static const char find[] = "SELECT dflt_value FROM pragma_table_info(?1) WHERE ?2 IS NULL "
+				   "OR name = ?2 COLLATE NOCASE LIMIT 1 OFFSET ?3";
+	sqlite3 *db = sqlite3_context_db_handle(c);
+	const char *name = (const char *)sqlite3_value_text(argv[0]), *column = NULL;
+	int place = argc > 1 ? sqlite3_value_int(argv[1]) : 0;
+	char *table = !name	 ? NULL
+		      : argc > 1 ? sqlite3_mprintf("%s", name)
+				 : split_name(name, &column);
+	if (!table)
+		return;
+	db_reads_schema(true);
+	sqlite3_stmt *found = first_row(db, find, table, column, place);
+	const char *text = found ? (const char *)sqlite3_column_text(found, 0) : NULL;
+	char *sql = text ? sqlite3_mprintf("SELECT %s", text) : NULL;
+	sqlite3_stmt *value = sql ? first_row(db, sql, NULL, NULL, 0) : NULL;
+	if (value)
+		sqlite3_result_value(c, sqlite3_column_value(value, 0));
+	sqlite3_finalize(value);
+	sqlite3_finalize(found);
+	db_reads_schema(false);
+	sqlite3_free(sql);
+	sqlite3_free(table);
+}
+
 int assign_install(sqlite3 *db)
 {
 	struct columns *columns = calloc(1, sizeof *columns);
@@ -308,5 +362,8 @@ int assign_install(sqlite3 *db)
 	if (rc == SQLITE_OK) /* its data goes with the other's */
 		rc = sqlite3_create_function_v2(db, "pg_assign", 3, FUNCTIONS_FLAGS, columns,
 			assign_placed, NULL, NULL, NULL);
+	for (int arguments = 1; rc == SQLITE_OK && arguments <= 2; arguments++)
+		rc = sqlite3_create_function_v2(db, "pg_default", arguments,
+			SQLITE_UTF8 | SQLITE_INNOCUOUS, NULL, give_default, NULL, NULL, NULL);
 	return rc;
 }

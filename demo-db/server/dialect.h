@@ -11,6 +11,8 @@
  *   now(), version(), current_user, current_database() …   an SQLite expression or a literal
  *   INSERT … VALUES (x), UPDATE … SET a = x   x is pg_assign(x, 't.a'); assign.h
  *   INSERT … several rows, or SELECT   WITH pg_source(c1, …) AS (…) SELECT pg_assign(c1, …), …
+ *   DEFAULT as a value             pg_default('t.a')
+ *   DELETE FROM t USING u WHERE …  DELETE FROM t WHERE EXISTS (SELECT 1 FROM u WHERE …)
  *   int of CREATE and ALTER        int4: INT is what CREATE TABLE AS makes of every integer
  *   serial, bigserial, GENERATED … AS IDENTITY   INTEGER (rowid alias when it is the primary key)
  *   PRIMARY KEY of one column      PRIMARY KEY NOT NULL

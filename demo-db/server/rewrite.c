@@ -280,6 +280,7 @@ static void write_one(struct rewriter *r)
 	close_divisor(r);
 	watch_order(r);
 	rewrite_assign(r);
+	rewrite_using(r);
 	if (r->token.kind == TOKEN_CAST) {
 		rewrite_step(r);
 		rewrite_cast(r);
@@ -321,6 +322,7 @@ static void finish(struct rewriter *r)
 	if (r->order[r->depth].inside)
 		end_term(r);
 	rewrite_assign_end(r);
+	rewrite_using_end(r);
 }
 
 int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)

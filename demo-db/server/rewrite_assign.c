@@ -71,16 +71,16 @@ static struct column next_column(struct assignment *a)
 	return column;
 }
 
-/* The arguments behind the value. */
+/* 'table.column') or 'table', place): the last arguments of a function. */
 static void write_column(struct rewriter *r, struct assignment *a)
 {
 	struct column column = next_column(a);
 	char place[24];
 	if (column.none) { /* one value too many: SQLite says so */
-		rewrite_append_text(&r->out, ", NULL)");
+		rewrite_append_text(&r->out, "NULL)");
 		return;
 	}
-	rewrite_append_text(&r->out, ", '");
+	rewrite_append_text(&r->out, "'");
 	write_name(&r->out, &a->table, a->columns.at != NULL);
 	if (a->columns.at) {
 		rewrite_append_text(&r->out, ".");
@@ -103,9 +103,30 @@ static void close_value(struct rewriter *r)
 {
 	if (!r->assign.open)
 		return;
+	rewrite_append_text(&r->out, ", ");
 	write_column(r, &r->assign);
 	r->assign.open = false;
 	r->operand_at = REWRITE_NO_OPERAND;
+}
+
+/* DEFAULT as a whole value, that of the column `ahead` of the next one. True: it is behind. */
+static bool write_default(struct rewriter *r, unsigned ahead)
+{
+	struct token next = rewrite_look(r);
+	struct assignment there = r->assign;
+	static const char *const ends[] = { "where", "from", "returning", NULL };
+	bool whole = token_is_symbol(&next, ",") || token_is_symbol(&next, ")") ||
+		     token_is_symbol(&next, ";") || next.kind == TOKEN_END ||
+		     rewrite_in_list(&next, ends);
+	if (!token_is(&r->token, "default") || !whole)
+		return false;
+	while (ahead--)
+		next_column(&there);
+	rewrite_append_text(&r->out, r->token.spaced ? " pg_default(" : "pg_default(");
+	write_column(r, &there);
+	r->operand_at = REWRITE_NO_OPERAND;
+	rewrite_step(r);
+	return true;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -181,6 +202,7 @@ static unsigned count_columns(const struct rewriter *r)
 static void open_rows(struct rewriter *r)
 {
 	char name[24];
+	bool values = token_is(&r->token, "values");
 	unsigned count = count_columns(r);
 	if (count == 0) {
 		r->assign.part = r->assign.tuple ? ASSIGN_VALUE : ASSIGN_NOTHING;
@@ -194,6 +216,7 @@ static void open_rows(struct rewriter *r)
 	rewrite_append_text(&r->out, ") AS (");
 	r->token.spaced = false;
 	r->assign.count = count;
+	r->assign.values = values;
 	r->assign.part = ASSIGN_ROWS;
 	r->assign.depth = r->depth;
 }
@@ -203,13 +226,26 @@ static void close_rows(struct rewriter *r)
 	char name[40];
 	rewrite_append_text(&r->out, ") SELECT");
 	for (unsigned i = 1; i <= r->assign.count; i++) {
-		snprintf(name, sizeof name, "%s pg_assign(c%u", i > 1 ? "," : "", i);
+		snprintf(name, sizeof name, "%s pg_assign(c%u, ", i > 1 ? "," : "", i);
 		rewrite_append_text(&r->out, name);
 		write_column(r, &r->assign);
 	}
 	rewrite_append_text(&r->out, " FROM " SOURCE " WHERE true");
 	r->operand_at = REWRITE_NO_OPERAND;
 	r->assign.part = r->assign.tuple ? ASSIGN_VALUE : ASSIGN_NOTHING;
+}
+
+/* Inside rows of VALUES: a value that is DEFAULT. */
+static void walk_rows(struct rewriter *r)
+{
+	struct assignment *a = &r->assign;
+	if (r->depth == a->depth && token_is_symbol(&r->token, "("))
+		a->item = 0;
+	if (r->depth != a->depth + 1)
+		return;
+	if (a->values)
+		write_default(r, a->item);
+	a->item += token_is_symbol(&r->token, ",");
 }
 
 static bool ends_rows(const struct rewriter *r)
@@ -272,10 +308,15 @@ static bool walk_row(struct rewriter *r)
 	bool close = token_is_symbol(&r->token, ")"), comma = token_is_symbol(&r->token, ",");
 	if (r->depth != a->depth)
 		return false;
+	if (!close && !comma && !a->open) {
+		open_value(r);
+		if (!write_default(r, 0))
+			return false;
+		close = token_is_symbol(&r->token, ")");
+		comma = !close;
+	}
 	if (close || comma)
 		close_value(r);
-	else if (!a->open)
-		open_value(r);
 	return close;
 }
 
@@ -315,6 +356,16 @@ static bool ends_expression(const struct rewriter *r)
 	return rewrite_in_list(&r->token, ends) && !token_is(&r->previous, "distinct");
 }
 
+static void walk_expression(struct rewriter *r)
+{
+	struct assignment *a = &r->assign;
+	if (r->depth || !ends_expression(r))
+		return;
+	close_value(r);
+	a->tuple = false;
+	a->part = token_is_symbol(&r->token, ",") ? ASSIGN_TARGET : ASSIGN_NOTHING;
+}
+
 /* The first token behind =. */
 static void begin_expression(struct rewriter *r)
 {
@@ -327,17 +378,9 @@ static void begin_expression(struct rewriter *r)
 		a->depth = 1;
 	} else if (!a->tuple && !ends_expression(r)) {
 		open_value(r);
+		if (write_default(r, 0))
+			walk_expression(r);
 	}
-}
-
-static void walk_expression(struct rewriter *r)
-{
-	struct assignment *a = &r->assign;
-	if (r->depth || !ends_expression(r))
-		return;
-	close_value(r);
-	a->tuple = false;
-	a->part = token_is_symbol(&r->token, ",") ? ASSIGN_TARGET : ASSIGN_NOTHING;
 }
 
 /* ---- The statement --------------------------------------------------------------------------- */
@@ -375,6 +418,8 @@ void rewrite_assign(struct rewriter *r)
 	case ASSIGN_ROWS:
 		if (ends_rows(r))
 			close_rows(r);
+		else
+			walk_rows(r);
 		break;
 	case ASSIGN_TARGET:
 		walk_target(r);

@@ -285,6 +285,33 @@ bool rewrite_operator(struct rewriter *r)
 	return true;
 }
 
+/* ---- DELETE … USING -------------------------------------------------------------------------- */
+
+void rewrite_using_end(struct rewriter *r)
+{
+	if (r->uses && r->depth == 0)
+		rewrite_append_text(&r->out, ")");
+	r->uses = false;
+}
+
+/* DELETE FROM t USING u WHERE … deletes WHERE EXISTS (SELECT 1 FROM u WHERE …). */
+void rewrite_using(struct rewriter *r)
+{
+	if (r->depth)
+		return;
+	if (r->uses && (token_is(&r->token, "returning") || token_is_symbol(&r->token, ";"))) {
+		rewrite_using_end(r);
+		r->operand_at = REWRITE_NO_OPERAND;
+	}
+	if (r->deletes && token_is(&r->token, "using")) {
+		rewrite_append_text(&r->out, " WHERE EXISTS (SELECT 1 FROM");
+		rewrite_step(r);
+		r->deletes = false; /* a later USING is of a join */
+		r->uses = true;
+	}
+	r->deletes |= token_is(&r->token, "delete");
+}
+
 /* ---- Words and parentheses ------------------------------------------------------------------ */
 
 /* random() is between 0 and 1 there, any 64-bit integer here. */

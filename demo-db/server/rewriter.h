@@ -45,10 +45,12 @@ struct assignment {
 	struct lexer columns; /* in front of the next name; at NULL: columns by their place */
 	unsigned place;	      /* of the next column */
 	unsigned count;	      /* columns of the common table */
+	unsigned item;	      /* in a row of it */
 	unsigned depth;	      /* of parentheses around its rows, or of the row's own values */
 	const char *rows_at;
-	bool tuple; /* the columns in front of = are a list */
-	bool open;  /* a value is being written */
+	bool values; /* the common table is VALUES */
+	bool tuple;  /* the columns in front of = are a list */
+	bool open;   /* a value is being written */
 };
 
 #define REWRITE_COMMAS_MAX 2 /* remembered inside a parenthesis */
@@ -75,6 +77,7 @@ struct rewriter {
 	bool order_word;		/* ORDER, or ORDER BY, was just written */
 	bool schema;			/* CREATE or ALTER: it is kept as SQLite's text */
 	bool create_table, create_index, drop;
+	bool deletes, uses; /* DELETE; its USING has become a query */
 	struct assignment assign;
 };
 
@@ -109,5 +112,8 @@ bool rewrite_dropped(struct rewriter *r);  /* what means nothing here */
 bool rewrite_operator(struct rewriter *r); /* ~, ILIKE, OPERATOR(…) */
 bool rewrite_word(struct rewriter *r);	   /* a word that begins something else here */
 void rewrite_closed(struct rewriter *r);   /* a parenthesis was closed */
+/* DELETE … USING; before each token, and behind the last. */
+void rewrite_using(struct rewriter *r);
+void rewrite_using_end(struct rewriter *r);
 
 #endif

@@ -164,6 +164,17 @@ static void what_is_stored_goes_through_its_column_s_type(void **state)
 		"with x as (select 1) insert into t (a) values (pg_assign(2, " A "))");
 	assert_sql("update \"a.b\\c\" set \"d'.\" = 1",
 		"update \"a.b\\c\" set \"d'.\" = pg_assign(1, 'a\\.b\\\\c.d''.')");
+	assert_sql("insert into t (a, b) values (default, (default))",
+		"insert into t (a, b) values (pg_assign(pg_default('t.a'), 't.a'), "
+		"pg_assign((default), 't.b'))");
+	assert_sql("insert into t values (1, default, default), (default, 2, f(3, default));",
+		"insert into t WITH pg_source(c1, c2, c3) AS (values (1, pg_default('t', 1), "
+		"pg_default('t', 2)), (pg_default('t', 0), 2, f(3, default))) SELECT pg_assign(c1, "
+		"'t', 0), pg_assign(c2, 't', 1), pg_assign(c3, 't', 2) FROM pg_source WHERE true");
+	assert_sql("update t set a = default, (b, a) = (default, 1), b = default where a = 1",
+		"update t set a = pg_assign(pg_default('t.a'), 't.a'), (b, a) = "
+		"(pg_assign(pg_default('t.b'), 't.b'), pg_assign(1, 't.a')), b = "
+		"pg_assign(pg_default('t.b'), 't.b') where a = 1");
 	/* what is no statement stays what it is */
 	assert_sql("insert into t values", "insert into t values");
 	assert_sql(
@@ -172,6 +183,20 @@ static void what_is_stored_goes_through_its_column_s_type(void **state)
 		"insert into t (a) WITH pg_source(c1) AS (select (1");
 	assert_sql("update t set a = where true", "update t set a = where true");
 	assert_sql("update t set a, b = 1", "update t set a, b = pg_assign(1, " B ")");
+}
+
+static void a_delete_may_use_other_tables(void **state)
+{
+	(void)state;
+	assert_sql("delete from t as x using u, v join w using (k) where x.a = u.a returning x.a",
+		"delete from t as x WHERE EXISTS (SELECT 1 FROM u, v join w using (k) where x.a = "
+		"u.a) returning x.a");
+	assert_sql("delete from t using u where a = f / b;",
+		"delete from t WHERE EXISTS (SELECT 1 FROM u where a = f / pg_divisor(b))");
+	assert_sql("delete from t using u where (a = 1",
+		"delete from t WHERE EXISTS (SELECT 1 FROM u where (a = 1");
+	assert_sql("delete from t where a in (select a from u join v using (a))",
+		"delete from t where a in (select a from u join v using (a))");
 }
 
 static void the_catalog_s_own_spellings(void **state)
@@ -400,6 +425,7 @@ int main(void)
 		cmocka_unit_test(patterns_and_their_negations),
 		cmocka_unit_test(tables_take_names_for_their_columns),
 		cmocka_unit_test(what_is_stored_goes_through_its_column_s_type),
+		cmocka_unit_test(a_delete_may_use_other_tables),
 		cmocka_unit_test(the_catalog_s_own_spellings),
 		cmocka_unit_test(nulls_are_the_greatest),
 		cmocka_unit_test(words_that_stand_elsewhere_here),

@@ -65,6 +65,7 @@ int main(void)
 		script_test("columns"),
 		script_test("numbers"),
 		script_test("dates"),
+		script_test("defaults"),
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),
