@@ -88,12 +88,12 @@ static void ask_password(struct client *client)
 	const struct server *server = client->server;
 	const struct config_user *user = config_find_user(&server->config, client->user);
 	client->scram = calloc(1, sizeof *client->scram);
-	int status = client->scram ? 0 : -1;
+	/* for users there are, too: the time it takes tells nothing */
+	int status = client->scram ? scram_verifier_make_up(&client->scram->verifier, client->user,
+					     server->scram_secret)
+				   : -1;
 	if (status == 0 && user)
 		client->scram->verifier = user->verifier;
-	else if (status == 0)
-		status = scram_verifier_make_up(
-			&client->scram->verifier, client->user, server->scram_secret);
 	if (status) {
 		client_fatal(client, "53200", "out of memory");
 		return;
