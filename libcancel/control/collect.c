@@ -6,6 +6,7 @@
  */
 #include "libcancel/control/collect.h"
 
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -14,6 +15,7 @@
 #include "libcancel/track/resource.h"
 
 #define PREFETCH_AHEAD 2u
+#define YIELDS_MAX     2 /* a turn has 100 us */
 
 static void *map(size_t bytes)
 {
@@ -70,6 +72,21 @@ static void prefetch(uint32_t index)
 		__builtin_prefetch(at + line * CACHE_LINE_BYTES);
 }
 
+/* A slot that is torn at every attempt belongs to a thread the machine put aside in the few
+ * nanoseconds its layout takes to change. Give it the processor. */
+static enum read_answer read_patiently(struct collector *c, uint32_t index,
+	struct cancel_ledger_task *t, struct cancel_ledger_entry *entries, struct ended_use *folded)
+{
+	const struct cancel_ledger *l = &c->ledger;
+	for (int yields = 0;; yields++) {
+		enum read_answer answer =
+			slot_read(slot_at(index), l->now_ns, l->resource_count, t, entries, folded);
+		if (answer != READ_TORN || yields == YIELDS_MAX)
+			return answer;
+		sched_yield();
+	}
+}
+
 /* Entries that are no longer exact count as ended. */
 static void read_slots(struct collector *c)
 {
@@ -85,8 +102,7 @@ static void read_slots(struct collector *c)
 		struct cancel_ledger_entry *entries = &c->entries[l->entry_count];
 		if (i + PREFETCH_AHEAD < high)
 			prefetch(i + PREFETCH_AHEAD);
-		enum read_answer answer =
-			slot_read(slot_at(i), l->now_ns, l->resource_count, t, entries, folded);
+		enum read_answer answer = read_patiently(c, i, t, entries, folded);
 		if (answer == READ_TORN)
 			count(CANCEL_COUNT_torn_reads);
 		totals_passed(i + 1);
