@@ -50,6 +50,18 @@ static void count_parameters(struct statement *s)
 	}
 }
 
+/* DROP … IF, CREATE … IF */
+static bool is_conditional(const char *sql, size_t bytes)
+{
+	struct lexer lexer = { .at = sql, .end = sql + bytes };
+	struct token t = lexer_next(&lexer);
+	if (!token_is(&t, "drop") && !token_is(&t, "create"))
+		return false;
+	for (int i = 0; i < 4 && !token_is(&t, "if"); i++)
+		t = lexer_next(&lexer);
+	return token_is(&t, "if");
+}
+
 static int translate(struct statement *s, const struct dialect_context *context)
 {
 	if (columns_read(s->source, s->source_bytes, &s->columns))
@@ -61,6 +73,7 @@ static int translate(struct statement *s, const struct dialect_context *context)
 	if (status == 0 && s->dialect.sql && s->dialect.kind != DIALECT_BACKUP) {
 		size_t bytes = strlen(s->dialect.sql);
 		s->kind = business_of(s->dialect.sql, bytes);
+		s->conditional = is_conditional(s->dialect.sql, bytes);
 		s->signature = hash_of(s->dialect.sql, bytes);
 		signatures_note(s->signature, s->source, s->source_bytes);
 	}

@@ -155,6 +155,8 @@ static bool start_statement(struct client *client)
 	q->ran_any = true;
 	if (s->kind.keeps_out)
 		intake_maintenance(client, true);
+	if (s->conditional)
+		query_notice_skipped(client);
 	rows_begin(client, q->simple || (portal && portal->describe_next));
 	return start(client, STEP_RAN);
 }

@@ -4,9 +4,12 @@
  * client's text. It must not know what is done about it.
  */
 #include "demo-db/server/query_errors.h"
+#include "demo-db/server/lexer.h"
 #include "demo-db/server/server.h"
 #include "demo-db/server/wording.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
@@ -62,14 +65,65 @@ bool query_fail_by_engine(struct client *client)
 	return true;
 }
 
-void query_warn(struct client *client, const char *sqlstate, const char *message)
+static void tell(
+	struct client *client, const char *severity, const char *sqlstate, const char *message)
 {
 	const struct wire_report notice = {
-		.severity = "WARNING", .sqlstate = sqlstate, .message = message
+		.severity = severity, .sqlstate = sqlstate, .message = message
 	};
+	wire_notice(&client->output.wire, &notice);
+}
+
+void query_warn(struct client *client, const char *sqlstate, const char *message)
+{
 	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
 	if (strcmp(least, "error") != 0)
-		wire_notice(&client->output.wire, &notice);
+		tell(client, "WARNING", sqlstate, message);
+}
+
+/* The statement without its IF [NOT] EXISTS, which stands near the beginning; NULL: it has none. */
+static char *without_if(const char *sql)
+{
+	struct lexer lexer = { .at = sql, .end = sql + strlen(sql) };
+	char *probe = NULL;
+	struct token t = lexer_next(&lexer);
+	for (int i = 0; i < 5 && !token_is(&t, "if"); i++)
+		t = lexer_next(&lexer);
+	const char *at = t.text;
+	if (!token_is(&t, "if"))
+		return NULL;
+	do
+		t = lexer_next(&lexer);
+	while (token_is(&t, "not"));
+	if (!token_is(&t, "exists") ||
+		asprintf(&probe, "%.*s%s", (int)(at - sql), sql, t.text + t.bytes) < 0)
+		return NULL;
+	return probe;
+}
+
+/* Compiling it without its IF, which does nothing else, tells whether there is something to say. */
+void query_notice_skipped(struct client *client)
+{
+	const struct query *q = &client->query;
+	const char *sql = q->statement->dialect.sql;
+	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
+	char message[DB_MESSAGE_MAX], words[WORDING_MAX + 16];
+	struct wording wording;
+	if (strcmp(least, "error") == 0 || strcmp(least, "warning") == 0)
+		return;
+	char *probe = without_if(sql);
+	int rc = probe ? db_describe(client->session, probe, NULL, NULL, NULL, message) : 0;
+	free(probe);
+	if (rc != DB_ENOTABLE && rc != DB_EEXISTS)
+		return;
+	const struct wording_source source = { .sqlstate = db_error_sqlstate(rc),
+		.message = message,
+		.text = sql,
+		.text_bytes = strlen(sql),
+		.offset = -1 };
+	wording_of(&source, &wording);
+	snprintf(words, sizeof words, "%s, skipping", wording.message);
+	tell(client, "NOTICE", rc == DB_EEXISTS ? "42P07" : "00000", words);
 }
 
 bool query_fail_by_dialect(struct client *client, const struct dialect *d)

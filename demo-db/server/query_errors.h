@@ -17,5 +17,7 @@ bool query_fail_by_dialect(struct client *client, const struct dialect *dialect)
 
 /* A WARNING, unless the session wants none. */
 void query_warn(struct client *client, const char *sqlstate, const char *message);
+/* What DROP IF EXISTS or CREATE IF NOT EXISTS in hand is going to skip. */
+void query_notice_skipped(struct client *client);
 
 #endif

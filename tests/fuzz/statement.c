@@ -18,7 +18,8 @@ static size_t sink;
 static const char *const messages[] = { "near \"AS\": syntax error", "incomplete input",
 	"no such table: t", "no such column: t.a", "CHECK constraint failed: a > 0",
 	"FOREIGN KEY constraint failed", "invalid input syntax for type integer: \"a\"",
-	"table t has no column named a" };
+	"table t has no column named a", "numeric field overflow (8, 2)",
+	"date/time field value out of range: \"a\" (datestyle)" };
 
 static void check(const struct statement *s)
 {
@@ -34,7 +35,7 @@ static void check(const struct statement *s)
 			.text = s->source,
 			.text_bytes = s->source_bytes,
 			.sql = d->sql,
-			.offset = (int)(strlen(d->sql) * i / 8) };
+			.offset = (int)(strlen(d->sql) * i / 10) };
 		struct wording wording;
 		wording_of(&source, &wording);
 		sink += (size_t)wording.position;

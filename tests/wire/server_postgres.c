@@ -66,6 +66,7 @@ int main(void)
 		script_test("numbers"),
 		script_test("dates"),
 		script_test("defaults"),
+		script_test("notices"),
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),
