@@ -136,6 +136,7 @@ extern const struct lane lane_dump, lane_backup_lock, lane_scan_backup;
 	X(resends)                                                                                 \
 	X(cancels)                                                                                 \
 	X(wrong_cancels)                                                                           \
+	X(company_cancelled)                                                                       \
 	X(offered)                                                                                 \
 	X(attempts)                                                                                \
 	X(retries)                                                                                 \

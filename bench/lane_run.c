@@ -248,6 +248,16 @@ static int drive(struct run *run, char *error)
 	return 0;
 }
 
+/* NAN: there is no company. */
+static double company_cancelled(const struct run *run)
+{
+	double cancelled = NAN;
+	for (int i = 1; i < TASKS_MAX; i++)
+		if (run->tasks[i].script != LANE_NO_SCRIPT)
+			cancelled = (isnan(cancelled) ? 0 : cancelled) + run->tasks[i].stopped;
+	return cancelled;
+}
+
 static void count(const struct run *run, struct lane_measures *measures)
 {
 	double *figures = measures->figures;
@@ -269,6 +279,7 @@ static void count(const struct run *run, struct lane_measures *measures)
 	figures[LANE_client_cpu_pct] = (double)(own_cpu_ns() - run->client_cpu_ns) / 1e7 / seconds;
 	if (run->tasks[0].held_ns)
 		figures[LANE_trigger_ms] = (double)run->tasks[0].held_ns / 1e6;
+	figures[LANE_company_cancelled] = company_cancelled(run);
 	if (run->setup->plan->resends)
 		figures[LANE_resends] = run->setup->plan->resends - run->tasks[0].resends;
 }

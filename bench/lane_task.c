@@ -205,6 +205,12 @@ static void wait_for(struct lane_task *task, uint32_t ms)
 	task->next_ns = now_of(task) + ms * (uint64_t)LANE_NS_PER_MS;
 }
 
+static void stop_harmless(struct lane_task *task)
+{
+	task->stopped++;
+	wait_for(task, REFUSED_MS);
+}
+
 static void proceed(struct lane_task *task)
 {
 	const struct script *script = &scripts[task->script];
@@ -230,7 +236,7 @@ static void on_answer(void *arg, const struct wire_answer *answer)
 	if (answer->status == WIRE_REFUSED && (task->state == TASK_WAITS || script->harmless))
 		wait_for(task, REFUSED_MS);
 	else if (answer->status == WIRE_CANCELLED && script->harmless)
-		wait_for(task, REFUSED_MS);
+		stop_harmless(task);
 	else if (answer->status == WIRE_CANCELLED)
 		stop(task);
 	else if (answer->status != WIRE_OK)

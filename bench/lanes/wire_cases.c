@@ -16,7 +16,7 @@
 #define TIMEOUT_MAX_S	1.0
 #define BEFORE_S	3.5 /* libcancel decides nothing in its first two seconds */
 #define LEAD_S		0.5 /* the long transaction is there before the backup asks */
-#define AFTER_S		8.0
+#define AFTER_CURE_S	1.5
 #define COMPANY_S	0.5
 #define ROWS		256  /* reads for each request */
 #define CPU_ROWS	1024 /* so that a timeout's worth of requests is hundreds, not thousands */
@@ -41,7 +41,8 @@ static void plan_case(const struct lane_options *options, struct lane_plan *plan
 		.onset_ns = ns_of(BEFORE_S),
 		.hold_ns = ns_of(hold_s),
 		.timeout_ns = ns_of(timeout_s),
-		.length_ns = ns_of(BEFORE_S + hold_s + AFTER_S),
+		.length_ns = ns_of(
+			BEFORE_S + hold_s + lane_cure_s(RHO, hold_s, timeout_s) + AFTER_CURE_S),
 		.retries = 1,
 		.priorities = 1,
 		.workers = WORKERS,

@@ -3,117 +3,49 @@
  * The live lanes as a user runs them, on the real binaries. Runs are short; what heals, and when,
  * is for the bench to say and not asserted here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <dirent.h>
-#include <ftw.h>
+#include "lane_tool.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include "tests/sim/tool.h"
 
 #define SHORT "--quiet --format json --stall 0.2 --timeout-ms 100 --service-ms 10 --seconds 2 "
-
-static char folder[] = "/tmp/bench-lanes-XXXXXX";
-
-/* Whatever a run leaves behind lies in a folder of the test's own. */
-static int make_folder(void **state)
-{
-	(void)state;
-	return mkdtemp(folder) && setenv("TMPDIR", folder, 1) == 0 ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	(void)state;
-	return rmdir(folder);
-}
-
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
-{
-	(void)about;
-	(void)kind;
-	(void)at;
-	return remove(path);
-}
-
-static void remove_all(const char *path)
-{
-	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-static void assert_nothing_left(void)
-{
-	DIR *directory = opendir(folder);
-	const struct dirent *entry;
-	assert_non_null(directory);
-	while ((entry = readdir(directory)))
-		if (entry->d_name[0] != '.')
-			fail_msg("%s was left behind", entry->d_name);
-	closedir(directory);
-}
-
-static json_t *row_of(json_t *result, const char *policy)
-{
-	size_t i;
-	json_t *row;
-	json_array_foreach(json_object_get(result, "summary"), i, row)
-	{
-		if (strcmp(json_string_value(json_object_get(row, "policy")), policy) == 0)
-			return row;
-	}
-	fail_msg("no row %s", policy);
-	return NULL;
-}
-
-static double median(json_t *row, const char *figure)
-{
-	const json_t *range = json_object_get(row, figure);
-	assert_true(json_is_object(range));
-	assert_non_null(json_object_get(range, "min"));
-	assert_non_null(json_object_get(range, "max"));
-	return json_number_value(json_object_get(range, "median"));
-}
 
 static void a_stall_makes_clients_time_out_and_try_again(void **state)
 {
 	(void)state;
 	json_t *result = tool_json("run stall --policy none,budget,none-47 " SHORT);
-	json_t *none = row_of(result, "none"), *budget = row_of(result, "budget");
+	json_t *none = lane_row_of(result, "none"), *budget = lane_row_of(result, "budget");
 	assert_string_equal(json_string_value(json_object_get(result, "case")), "stall");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "pause");
 	assert_int_equal(json_integer_value(json_object_get(result, "seed")), 1);
 	assert_true(json_number_value(json_object_get(result, "saturation_qps")) > 0);
-	assert_true(median(none, "trigger_ms") > 100);
-	assert_true(median(none, "timeouts") > 0);
-	assert_true(median(none, "attempts") == median(none, "offered") + median(none, "retries"));
-	assert_true(median(budget, "retries_denied") > 0);
-	assert_true(median(budget, "retries") < median(none, "retries"));
-	assert_int_equal(median(none, "unsent"), 0);
-	assert_int_equal(median(none, "failed"), 0);
+	assert_true(lane_median(none, "trigger_ms") > 100);
+	assert_true(lane_median(none, "timeouts") > 0);
+	assert_true(lane_median(none, "attempts") ==
+		    lane_median(none, "offered") + lane_median(none, "retries"));
+	assert_true(lane_median(budget, "retries_denied") > 0);
+	assert_true(lane_median(budget, "retries") < lane_median(none, "retries"));
+	assert_int_equal(lane_median(none, "unsent"), 0);
+	assert_int_equal(lane_median(none, "failed"), 0);
 	assert_int_equal(json_array_size(json_object_get(none, "success_pct_by_priority")), 1);
-	assert_true(json_number_value(json_object_get(row_of(result, "none-47"), "rho")) < 0.48);
+	assert_true(
+		json_number_value(json_object_get(lane_row_of(result, "none-47"), "rho")) < 0.48);
 	json_decref(result);
-	assert_nothing_left();
+	lane_nothing_left();
 }
 
 static void a_lock_stalls_the_server_too(void **state)
 {
 	(void)state;
 	json_t *result = tool_json("run stall --trigger lock --policy none " SHORT "--seconds 4");
-	json_t *none = row_of(result, "none");
-	assert_true(median(none, "trigger_ms") > 100);
-	assert_true(median(none, "timeouts") > 0);
-	assert_int_equal(median(none, "cancels"), 0);
+	json_t *none = lane_row_of(result, "none");
+	assert_true(lane_median(none, "trigger_ms") > 100);
+	assert_true(lane_median(none, "timeouts") > 0);
+	assert_int_equal(lane_median(none, "cancels"), 0);
 	json_decref(result);
-	assert_nothing_left();
+	lane_nothing_left();
 }
 
 static void a_checkpoint_stalls_writers(void **state)
@@ -121,16 +53,16 @@ static void a_checkpoint_stalls_writers(void **state)
 	char arguments[256];
 	(void)state;
 	snprintf(arguments, sizeof arguments,
-		"run stall --trigger checkpoint --policy none --data %s/data " SHORT, folder);
+		"run stall --trigger checkpoint --policy none --data %s/data " SHORT, lane_folder);
 	json_t *result = tool_json(arguments);
-	json_t *none = row_of(result, "none");
+	json_t *none = lane_row_of(result, "none");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "checkpoint");
-	assert_true(median(none, "trigger_ms") > 0);
-	assert_int_equal(median(none, "failed"), 0);
+	assert_true(lane_median(none, "trigger_ms") > 0);
+	assert_int_equal(lane_median(none, "failed"), 0);
 	json_decref(result);
-	snprintf(arguments, sizeof arguments, "%s/data", folder);
-	remove_all(arguments);
-	assert_nothing_left();
+	snprintf(arguments, sizeof arguments, "%s/data", lane_folder);
+	lane_remove(arguments);
+	lane_nothing_left();
 }
 
 static void a_culprit_is_cancelled_before_its_time(void **state)
@@ -139,64 +71,14 @@ static void a_culprit_is_cancelled_before_its_time(void **state)
 	json_t *result = tool_json("run culprit-storm --policy none,cancel --quiet --format json "
 				   "--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
 				   "--seconds 5");
-	json_t *none = row_of(result, "none"), *cancel = row_of(result, "cancel");
+	json_t *none = lane_row_of(result, "none"), *cancel = lane_row_of(result, "cancel");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "lock");
-	assert_int_equal(median(none, "cancels"), 0);
-	assert_true(median(cancel, "cancels") >= 1);
-	assert_true(median(cancel, "trigger_ms") < median(none, "trigger_ms"));
-	assert_true(median(cancel, "decided_ms") > 0);
+	assert_int_equal(lane_median(none, "cancels"), 0);
+	assert_true(lane_median(cancel, "cancels") >= 1);
+	assert_true(lane_median(cancel, "trigger_ms") < lane_median(none, "trigger_ms"));
+	assert_true(lane_median(cancel, "decided_ms") > 0);
 	json_decref(result);
-	assert_nothing_left();
-}
-
-static void a_culprit_that_is_sent_again_is_cancelled_again(void **state)
-{
-	(void)state;
-	json_t *result = tool_json("run culprit-storm --policy none,cancel --quiet --format json "
-				   "--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
-				   "--seconds 7 --culprit-retries 2");
-	json_t *none = row_of(result, "none"), *cancel = row_of(result, "cancel");
-	assert_int_equal(json_integer_value(json_object_get(result, "culprit_retries")), 2);
-	assert_int_equal(median(none, "resends"), 0);
-	assert_true(median(cancel, "resends") >= 1);
-	assert_true(median(cancel, "cancels") >= median(cancel, "resends"));
-	json_decref(result);
-	assert_nothing_left();
-}
-
-/* The same on all policies: rivals included, whatever they come to. */
-static void run_over_the_wire(const char *name, const char *trigger)
-{
-	static const char *const policies[] = { "none", "longest", "timeout", "limit", "cancel" };
-	char arguments[320];
-	snprintf(arguments, sizeof arguments,
-		"run %s --wire --policy none,longest,timeout,limit,cancel --quiet --format json "
-		"--stall 1 --slo-ms 40 --timeout-ms 300 --seconds 6 --pool-mb 4 --data %s/data",
-		name, folder);
-	json_t *result = tool_json(arguments);
-	assert_string_equal(json_string_value(json_object_get(result, "case")), name);
-	assert_string_equal(json_string_value(json_object_get(result, "trigger")), trigger);
-	assert_true(json_is_true(json_object_get(result, "wire")));
-	for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-		json_t *row = row_of(result, policies[i]);
-		assert_true(median(row, "wrong_cancels") <= median(row, "cancels"));
-		assert_int_equal(
-			json_array_size(json_object_get(row, "success_pct_by_priority")), 1);
-	}
-	assert_true(median(row_of(result, "none"), "trigger_ms") > 900);
-	assert_int_equal(median(row_of(result, "none"), "cancels"), 0);
-	json_decref(result);
-	snprintf(arguments, sizeof arguments, "%s/data", folder);
-	remove_all(arguments);
-	assert_nothing_left();
-}
-
-static void the_cases_run_over_the_wire(void **state)
-{
-	(void)state;
-	run_over_the_wire("dump", "rows");
-	run_over_the_wire("backup-lock", "update");
-	run_over_the_wire("scan-backup", "scan");
+	lane_nothing_left();
 }
 
 static void a_dump_is_cancelled_too(void **state)
@@ -206,18 +88,18 @@ static void a_dump_is_cancelled_too(void **state)
 	snprintf(arguments, sizeof arguments,
 		"run dump-storm --policy none,cancel --quiet --format json --stall 1 --slo-ms 40 "
 		"--timeout-ms 300 --seconds 5 --pool-mb 4 --data %s/data",
-		folder);
+		lane_folder);
 	json_t *result = tool_json(arguments);
-	json_t *none = row_of(result, "none");
+	json_t *none = lane_row_of(result, "none");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "dump");
 	assert_int_equal(json_integer_value(json_object_get(result, "pool_mb")), 4);
-	assert_true(median(none, "trigger_ms") > 500);
-	assert_int_equal(median(none, "cancels"), 0);
-	assert_true(json_is_object(json_object_get(row_of(result, "cancel"), "heals")));
+	assert_true(lane_median(none, "trigger_ms") > 500);
+	assert_int_equal(lane_median(none, "cancels"), 0);
+	assert_true(json_is_object(json_object_get(lane_row_of(result, "cancel"), "heals")));
 	json_decref(result);
-	snprintf(arguments, sizeof arguments, "%s/data", folder);
-	remove_all(arguments);
-	assert_nothing_left();
+	snprintf(arguments, sizeof arguments, "%s/data", lane_folder);
+	lane_remove(arguments);
+	lane_nothing_left();
 }
 
 static void under_twice_the_load_the_gate_refuses_the_lowest(void **state)
@@ -225,20 +107,20 @@ static void under_twice_the_load_the_gate_refuses_the_lowest(void **state)
 	(void)state;
 	json_t *result = tool_json("run overload-2x --policy none,gate --quiet --format json "
 				   "--service-ms 10 --timeout-ms 500 --seconds 3");
-	json_t *none = row_of(result, "none"), *gate = row_of(result, "gate");
+	json_t *none = lane_row_of(result, "none"), *gate = lane_row_of(result, "gate");
 	json_t *success = json_object_get(gate, "success_pct_by_priority");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "none");
 	assert_true(json_is_null(json_object_get(json_object_get(gate, "heals"), "median")));
-	assert_int_equal(median(none, "rejected"), 0);
-	assert_true(median(gate, "rejected") > 0);
-	assert_true(median(gate, "reject_ms") > 0);
-	assert_true(median(gate, "query_cpu_us") > 0);
+	assert_int_equal(lane_median(none, "rejected"), 0);
+	assert_true(lane_median(gate, "rejected") > 0);
+	assert_true(lane_median(gate, "reject_ms") > 0);
+	assert_true(lane_median(gate, "query_cpu_us") > 0);
 	assert_int_equal(json_array_size(success), 4);
 	const json_t *first = json_object_get(json_array_get(success, 0), "median");
 	const json_t *last = json_object_get(json_array_get(success, 3), "median");
 	assert_true(json_number_value(first) > json_number_value(last));
 	json_decref(result);
-	assert_nothing_left();
+	lane_nothing_left();
 }
 
 static void a_table_has_a_row_for_each_policy(void **state)
@@ -275,11 +157,11 @@ static void an_interrupted_lane_leaves_nothing_behind(void **state)
 {
 	char command[512], path[64];
 	(void)state;
-	snprintf(path, sizeof path, "%s/result", folder);
+	snprintf(path, sizeof path, "%s/result", lane_folder);
 	snprintf(command, sizeof command,
 		"timeout -s INT 3 %s run stall --quiet --out %s >/dev/null 2>&1", CANCEL_SIM, path);
 	assert_true(WEXITSTATUS(system(command)) != 0);
-	assert_nothing_left();
+	lane_nothing_left();
 }
 
 static void nonsense_is_refused_in_one_line(void **state)
@@ -313,7 +195,7 @@ static void nonsense_is_refused_in_one_line(void **state)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		tool_refuses(cases[i][0], cases[i][1]);
-	assert_nothing_left();
+	lane_nothing_left();
 }
 
 static void the_list_names_the_lanes_and_their_policies(void **state)
@@ -338,13 +220,11 @@ int main(void)
 		cmocka_unit_test(a_lock_stalls_the_server_too),
 		cmocka_unit_test(a_checkpoint_stalls_writers),
 		cmocka_unit_test(a_culprit_is_cancelled_before_its_time),
-		cmocka_unit_test(a_culprit_that_is_sent_again_is_cancelled_again),
 		cmocka_unit_test(a_dump_is_cancelled_too),
-		cmocka_unit_test(the_cases_run_over_the_wire),
 		cmocka_unit_test(under_twice_the_load_the_gate_refuses_the_lowest),
 		cmocka_unit_test(a_table_has_a_row_for_each_policy),
 		cmocka_unit_test(an_interrupted_lane_leaves_nothing_behind),
 		cmocka_unit_test(csv_has_as_many_values_as_names),
 	};
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+	return cmocka_run_group_tests(tests, lane_begin, lane_end);
 }

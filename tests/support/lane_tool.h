@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lane_tool.h - runs of live lanes on the real binary, in a folder of the test's own. */
+#ifndef TEST_LANE_TOOL_H
+#define TEST_LANE_TOOL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/sim/tool.h"
+
+/* Whatever a run leaves behind lies there. */
+extern char lane_folder[];
+
+/* Fixtures of a group: the folder comes and goes. */
+int lane_begin(void **state);
+int lane_end(void **state);
+void lane_nothing_left(void);
+/* A folder and all that is in it. */
+void lane_remove(const char *path);
+/* The row of a policy; fails the test when there is none. */
+json_t *lane_row_of(json_t *result, const char *policy);
+double lane_median(json_t *row, const char *figure);
+
+#endif
