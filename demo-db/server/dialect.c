@@ -5,6 +5,7 @@
  * protocol or the engine.
  */
 #include "demo-db/server/dialect.h"
+#include "demo-db/server/dialect_cursor.h"
 #include "demo-db/server/lexer.h"
 #include "demo-db/server/rewrite.h"
 
@@ -13,31 +14,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cursor {		  /* the statement being read, one token ahead */
-	const char *text; /* where it begins */
-	struct lexer lexer;
-	struct token token;
-};
+#define LIST_MAX 256 /* objects of one DROP or TRUNCATE */
 
-static void step(struct cursor *c)
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+void cursor_step(struct cursor *c)
 {
 	c->token = lexer_next(&c->lexer);
 }
 
-static bool accept(struct cursor *c, const char *word)
+bool cursor_accept(struct cursor *c, const char *word)
 {
 	if (!token_is(&c->token, word))
 		return false;
-	step(c);
+	cursor_step(c);
 	return true;
 }
 
-static bool at_end(const struct cursor *c)
+bool cursor_at_end(const struct cursor *c)
 {
 	return c->token.kind == TOKEN_END || token_is_symbol(&c->token, ";");
 }
 
-static void refuse(struct dialect *d, const char *sqlstate, const char *message, const char *hint)
+void dialect_refuse(struct dialect *d, const char *sqlstate, const char *message, const char *hint)
 {
 	d->kind = DIALECT_REFUSED;
 	snprintf(d->sqlstate, sizeof d->sqlstate, "%s", sqlstate);
@@ -47,7 +46,7 @@ static void refuse(struct dialect *d, const char *sqlstate, const char *message,
 
 static void refuse_syntax(struct dialect *d, const struct cursor *c)
 {
-	refuse(d, "42601", "", "");
+	dialect_refuse(d, "42601", "", "");
 	d->place = (size_t)(c->token.text - c->text) + 1;
 	if (c->token.kind == TOKEN_END)
 		snprintf(d->message, sizeof d->message, "syntax error at end of input");
@@ -84,7 +83,7 @@ static void read_name(struct cursor *c, struct dialect *d)
 		token_is_symbol(&c->token, ".")) {
 		bool dot = token_is_symbol(&c->token, ".");
 		append_plain(d->name, sizeof d->name, &c->token, true);
-		step(c);
+		cursor_step(c);
 		if (!dot && !token_is_symbol(&c->token, "."))
 			return;
 	}
@@ -94,11 +93,11 @@ static void read_value(struct cursor *c, struct dialect *d)
 {
 	static const struct token space = { .kind = TOKEN_SYMBOL, .text = " ", .bytes = 1 };
 	d->value_default = token_is(&c->token, "default");
-	while (!at_end(c) && c->token.kind != TOKEN_BAD) {
+	while (!cursor_at_end(c) && c->token.kind != TOKEN_BAD) {
 		if (d->value[0] && c->token.spaced)
 			append_plain(d->value, sizeof d->value, &space, false);
 		append_plain(d->value, sizeof d->value, &c->token, false);
-		step(c);
+		cursor_step(c);
 	}
 }
 
@@ -106,27 +105,27 @@ static void read_value(struct cursor *c, struct dialect *d)
 static bool is_no_role(struct cursor *c)
 {
 	struct cursor ahead = *c;
-	bool said = (accept(&ahead, "role") && accept(&ahead, "none")) ||
-		    (accept(&ahead, "authorization") && accept(&ahead, "default"));
+	bool said = (cursor_accept(&ahead, "role") && cursor_accept(&ahead, "none")) ||
+		    (cursor_accept(&ahead, "authorization") && cursor_accept(&ahead, "default"));
 	if (said)
 		*c = ahead;
-	return said && at_end(c);
+	return said && cursor_at_end(c);
 }
 
 /* Words every client may set and that change nothing here. */
 static bool set_special_form(struct cursor *c, struct dialect *d)
 {
-	if (accept(c, "names")) {
+	if (cursor_accept(c, "names")) {
 		snprintf(d->name, sizeof d->name, "client_encoding");
-	} else if (accept(c, "time")) {
-		accept(c, "zone");
+	} else if (cursor_accept(c, "time")) {
+		cursor_accept(c, "zone");
 		snprintf(d->name, sizeof d->name, "timezone");
-	} else if (accept(c, "characteristics") || token_is(&c->token, "transaction")) {
+	} else if (cursor_accept(c, "characteristics") || token_is(&c->token, "transaction")) {
 		snprintf(d->name, sizeof d->name, "transaction");
 	} else if (is_no_role(c)) {
 		no_work(d, "SET");
-	} else if (accept(c, "authorization") || token_is(&c->token, "role")) {
-		refuse(d, "0A000", "SET ROLE is not supported",
+	} else if (cursor_accept(c, "authorization") || token_is(&c->token, "role")) {
+		dialect_refuse(d, "0A000", "SET ROLE is not supported",
 			"Roles are chosen when a session starts.");
 	} else {
 		return false;
@@ -137,18 +136,18 @@ static bool set_special_form(struct cursor *c, struct dialect *d)
 static void translate_set(struct cursor *c, struct dialect *d)
 {
 	d->kind = DIALECT_SET;
-	d->local = accept(c, "local");
+	d->local = cursor_accept(c, "local");
 	if (!d->local)
-		accept(c, "session");
+		cursor_accept(c, "session");
 	if (!set_special_form(c, d)) {
 		read_name(c, d);
-		if (!d->name[0] || !(accept(c, "to") || token_is_symbol(&c->token, "="))) {
+		if (!d->name[0] || !(cursor_accept(c, "to") || token_is_symbol(&c->token, "="))) {
 			refuse_syntax(d, c);
 			return;
 		}
 	}
 	if (token_is_symbol(&c->token, "="))
-		step(c);
+		cursor_step(c);
 	if (d->kind == DIALECT_SET)
 		read_value(c, d);
 }
@@ -156,7 +155,7 @@ static void translate_set(struct cursor *c, struct dialect *d)
 static void translate_show(struct cursor *c, struct dialect *d, enum dialect_kind kind)
 {
 	d->kind = kind;
-	if (accept(c, "time"))
+	if (cursor_accept(c, "time"))
 		snprintf(d->name, sizeof d->name, "timezone");
 	else if (token_is(&c->token, "transaction"))
 		snprintf(d->name, sizeof d->name, "transaction_isolation");
@@ -168,38 +167,39 @@ static void translate_show(struct cursor *c, struct dialect *d, enum dialect_kin
 
 static bool read_isolation(struct cursor *c, struct dialect *d)
 {
-	if (!accept(c, "level"))
+	if (!cursor_accept(c, "level"))
 		return false;
-	if (accept(c, "serializable"))
+	if (cursor_accept(c, "serializable"))
 		d->serializable = true;
-	else if (accept(c, "repeatable"))
-		d->repeatable_read = accept(c, "read");
+	else if (cursor_accept(c, "repeatable"))
+		d->repeatable_read = cursor_accept(c, "read");
 	else
-		return accept(c, "read") && (accept(c, "committed") || accept(c, "uncommitted"));
+		return cursor_accept(c, "read") &&
+		       (cursor_accept(c, "committed") || cursor_accept(c, "uncommitted"));
 	return d->serializable || d->repeatable_read;
 }
 
 /* BEGIN [WORK|TRANSACTION] [mode, …]; the engine knows BEGIN, REPEATABLE READ and READ ONLY. */
 static int translate_begin(struct cursor *c, struct dialect *d)
 {
-	if (!accept(c, "work"))
-		accept(c, "transaction");
-	while (!at_end(c)) {
-		bool fine = accept(c, "isolation") ? read_isolation(c, d) : false;
+	if (!cursor_accept(c, "work"))
+		cursor_accept(c, "transaction");
+	while (!cursor_at_end(c)) {
+		bool fine = cursor_accept(c, "isolation") ? read_isolation(c, d) : false;
 		d->level |= fine;
-		if (!fine && accept(c, "read")) {
-			d->read_only = accept(c, "only");
-			d->read_write = !d->read_only && accept(c, "write");
+		if (!fine && cursor_accept(c, "read")) {
+			d->read_only = cursor_accept(c, "only");
+			d->read_write = !d->read_only && cursor_accept(c, "write");
 			fine = d->read_only || d->read_write;
 		}
-		if (!fine && accept(c, "not"))
-			fine = accept(c, "deferrable");
-		if (!fine && !accept(c, "deferrable")) {
+		if (!fine && cursor_accept(c, "not"))
+			fine = cursor_accept(c, "deferrable");
+		if (!fine && !cursor_accept(c, "deferrable")) {
 			refuse_syntax(d, c);
 			return 0;
 		}
 		if (token_is_symbol(&c->token, ","))
-			step(c);
+			cursor_step(c);
 	}
 	d->kind = DIALECT_BEGIN;
 	bool snapshot = d->serializable || d->repeatable_read;
@@ -222,11 +222,11 @@ static int translate_savepoint(struct cursor *c, struct dialect *d, const char *
 	static const char *const words[] = { "SAVEPOINT", "RELEASE SAVEPOINT",
 		"ROLLBACK TO SAVEPOINT" };
 	if (*verb != 'S')
-		accept(c, "savepoint");
+		cursor_accept(c, "savepoint");
 	const struct token name = c->token;
 	if (name.kind == TOKEN_WORD || name.kind == TOKEN_NAME)
-		step(c);
-	if (c->token.text == name.text || !at_end(c)) {
+		cursor_step(c);
+	if (c->token.text == name.text || !cursor_at_end(c)) {
 		refuse_syntax(d, c);
 		return 0;
 	}
@@ -239,26 +239,48 @@ static int translate_savepoint(struct cursor *c, struct dialect *d, const char *
 /* COMMIT and ROLLBACK in all their spellings. */
 static int translate_end(struct cursor *c, struct dialect *d, const char *sql, bool *taken)
 {
-	if (!accept(c, "work"))
-		accept(c, "transaction");
-	if (*sql == 'R' && accept(c, "to"))
+	if (!cursor_accept(c, "work"))
+		cursor_accept(c, "transaction");
+	if (*sql == 'R' && cursor_accept(c, "to"))
 		return translate_savepoint(c, d, "ROLLBACK TO", true);
-	if (accept(c, "and")) {
-		bool no = accept(c, "no");
-		if (!accept(c, "chain") || !no) {
-			refuse(d, "0A000", "AND CHAIN is not supported",
+	if (cursor_accept(c, "and")) {
+		bool no = cursor_accept(c, "no");
+		if (!cursor_accept(c, "chain") || !no) {
+			dialect_refuse(d, "0A000", "AND CHAIN is not supported",
 				"Begin the next transaction.");
 			return 0;
 		}
 	}
-	*taken = at_end(c);
+	*taken = cursor_at_end(c);
 	return *taken ? give_sql(d, sql) : 0;
+}
+
+/* Another `head` for what stands at the lexer, behind the first comma of a list. */
+static int take_rest(struct cursor *c, struct dialect *d, const char *head, size_t bytes)
+{
+	struct cursor ahead = *c;
+	unsigned others = 0;
+	for (; ahead.token.kind != TOKEN_END && ahead.token.kind != TOKEN_BAD;
+		cursor_step(&ahead)) {
+		others += token_is_symbol(&ahead.token, ",");
+		if (token_is(&ahead.token, "pgbench_branches")) {
+			dialect_refuse(d, "0A000", "pgbench -i needs COPY, which is not supported",
+				"demo-db init --pgbench-scale N makes pgbench's tables.");
+			return 0;
+		}
+	}
+	if (others > LIST_MAX)
+		dialect_refuse(d, "54000", "too many objects in one statement", "");
+	else if (asprintf(&d->rest, "%.*s%.*s", (int)bytes, head, (int)(c->lexer.end - c->lexer.at),
+			 c->lexer.at) < 0)
+		return -1;
+	return 0;
 }
 
 static int translate_truncate(struct cursor *c, struct dialect *d)
 {
-	accept(c, "table");
-	accept(c, "only");
+	cursor_accept(c, "table");
+	cursor_accept(c, "only");
 	const char *name = c->token.text;
 	size_t bytes = c->token.bytes;
 	bool named = c->token.kind == TOKEN_WORD || c->token.kind == TOKEN_NAME;
@@ -266,13 +288,25 @@ static int translate_truncate(struct cursor *c, struct dialect *d)
 		refuse_syntax(d, c);
 		return 0;
 	}
-	step(c);
-	while (accept(c, "restart") || accept(c, "continue") || accept(c, "identity") ||
-		accept(c, "restrict"))
+	cursor_step(c);
+	if (token_is_symbol(&c->token, ".")) {
+		cursor_step(c);
+		name = c->token.text;
+		bytes = c->token.bytes;
+		cursor_step(c);
+	}
+	if (token_is_symbol(&c->token, ",")) {
+		if (take_rest(c, d, "TRUNCATE ", 9) || d->kind == DIALECT_REFUSED)
+			return d->kind == DIALECT_REFUSED ? 0 : -1;
+		c->lexer.at = c->lexer.end;
+		cursor_step(c);
+	}
+	while (cursor_accept(c, "restart") || cursor_accept(c, "continue") ||
+		cursor_accept(c, "identity") || cursor_accept(c, "restrict"))
 		continue;
-	if (!at_end(c)) {
-		refuse(d, "0A000", "TRUNCATE of this form is not supported",
-			"Truncate one table a statement, without CASCADE.");
+	if (!cursor_at_end(c)) {
+		dialect_refuse(d, "0A000", "TRUNCATE of this form is not supported",
+			"Truncate without CASCADE.");
 		return 0;
 	}
 	d->kind = DIALECT_SQL;
@@ -280,35 +314,14 @@ static int translate_truncate(struct cursor *c, struct dialect *d)
 	return asprintf(&d->sql, "DELETE FROM %.*s", (int)bytes, name) < 0 ? -1 : 0;
 }
 
-static const struct {
-	const char *word, *message, *hint;
-} refused[] = {
-	{ "copy", "COPY is not supported",
-		"Use INSERT with several rows; demo-db init --pgbench-scale N makes pgbench's "
-		"tables." },
-	{ "listen", "LISTEN is not supported", "" },
-	{ "notify", "NOTIFY is not supported", "" },
-	{ "declare", "cursors are not supported",
-		"Use the extended protocol with a row limit to fetch in parts." },
-	{ "fetch", "cursors are not supported", "" },
-	{ "grant", "GRANT is not supported", "Roles are set in the server's configuration." },
-	{ "revoke", "REVOKE is not supported", "Roles are set in the server's configuration." },
-	{ "comment", "COMMENT is not supported", "" },
-	{ "do", "DO is not supported", "There is no procedural language." },
-	{ "call", "CALL is not supported", "There is no procedural language." },
-	{ "cluster", "CLUSTER is not supported", "" },
-	{ "move", "cursors are not supported", "" },
-	{ "merge", "MERGE is not supported", "Use INSERT … ON CONFLICT DO UPDATE." },
-};
-
 /* EXPLAIN shows SQLite's plan; nothing is run. */
 static int translate_explain(struct cursor *c, struct dialect *d, const char *sql, size_t bytes,
 	const struct dialect_context *context)
 {
-	bool plan = accept(c, "query") && accept(c, "plan");
-	accept(c, "verbose");
+	bool plan = cursor_accept(c, "query") && cursor_accept(c, "plan");
+	cursor_accept(c, "verbose");
 	if (!plan && (token_is(&c->token, "analyze") || token_is_symbol(&c->token, "("))) {
-		refuse(d, "0A000", "EXPLAIN with options is not supported",
+		dialect_refuse(d, "0A000", "EXPLAIN with options is not supported",
 			"EXPLAIN alone shows SQLite's query plan.");
 		return 0;
 	}
@@ -316,7 +329,7 @@ static int translate_explain(struct cursor *c, struct dialect *d, const char *sq
 	const char *at = c->token.text;
 	int status = rewrite_sql(&rewrite, at, (size_t)(sql + bytes - at));
 	if (status == 0 && rewrite.error[0])
-		refuse(d, rewrite.sqlstate, rewrite.error, "");
+		dialect_refuse(d, rewrite.sqlstate, rewrite.error, "");
 	else if (status == 0 &&
 		 asprintf(&d->sql, "EXPLAIN QUERY PLAN %s", rewrite.sql ? rewrite.sql : "") < 0)
 		status = -1;
@@ -331,7 +344,8 @@ static bool read_parenthesised(struct cursor *c, const char **inside, size_t *by
 {
 	unsigned depth = 1;
 	*inside = c->token.text + 1;
-	for (step(c); depth && c->token.kind != TOKEN_END && c->token.kind != TOKEN_BAD; step(c)) {
+	for (cursor_step(c); depth && c->token.kind != TOKEN_END && c->token.kind != TOKEN_BAD;
+		cursor_step(c)) {
 		depth += token_is_symbol(&c->token, "(");
 		depth -= token_is_symbol(&c->token, ")");
 		*bytes = (size_t)(c->token.text - *inside);
@@ -347,7 +361,7 @@ static bool take_name(struct cursor *c, struct dialect *d)
 		return false;
 	}
 	append_plain(d->name, sizeof d->name, &c->token, true);
-	step(c);
+	cursor_step(c);
 	return true;
 }
 
@@ -362,7 +376,7 @@ static int translate_prepare(struct cursor *c, struct dialect *d, const char *en
 	if (!take_name(c, d))
 		return 0;
 	if ((token_is_symbol(&c->token, "(") && !read_parenthesised(c, &types, &bytes)) ||
-		!accept(c, "as")) {
+		!cursor_accept(c, "as")) {
 		refuse_syntax(d, c);
 		return 0;
 	}
@@ -386,7 +400,7 @@ static int translate_execute(struct cursor *c, struct dialect *d)
 	if (!take_name(c, d))
 		return 0;
 	if ((token_is_symbol(&c->token, "(") && !read_parenthesised(c, &values, &bytes)) ||
-		!at_end(c)) {
+		!cursor_at_end(c)) {
 		refuse_syntax(d, c);
 		return 0;
 	}
@@ -397,97 +411,38 @@ static int translate_execute(struct cursor *c, struct dialect *d)
 
 static void translate_deallocate(struct cursor *c, struct dialect *d)
 {
-	accept(c, "prepare");
+	cursor_accept(c, "prepare");
 	d->kind = DIALECT_DEALLOCATE;
-	if (!accept(c, "all"))
+	if (!cursor_accept(c, "all"))
 		take_name(c, d);
-	if (d->kind == DIALECT_DEALLOCATE && !at_end(c))
+	if (d->kind == DIALECT_DEALLOCATE && !cursor_at_end(c))
 		refuse_syntax(d, c);
 }
 
-static bool refuse_by_word(const struct token *first, struct dialect *d)
+/* DROP kind [IF EXISTS] a, b …: the same of b … is the rest, and not among the bytes then. */
+static int split_drop(const char *sql, size_t *bytes, struct dialect *d)
 {
-	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-		if (token_is(first, refused[i].word)) {
-			refuse(d, "0A000", refused[i].message, refused[i].hint);
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool refuse_create(struct cursor *c, struct dialect *d)
-{
-	static const char *const kinds[] = { "function", "procedure", "role", "user", "database",
-		"schema", "extension", "sequence", "type", "domain", "materialized", "publication",
-		"subscription", "rule", "policy", "server", "tablespace" };
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		if (!token_is(&c->token, kinds[i]))
-			continue;
-		refuse(d, "0A000", "", "Tables, views, indexes and triggers are what there is.");
-		snprintf(d->message, sizeof d->message, "CREATE or DROP of a %s is not supported",
-			kinds[i]);
-		return true;
-	}
-	return false;
-}
-
-/* CREATE OR REPLACE; left standing behind it. */
-static bool refuse_replace(struct cursor *c, struct dialect *d)
-{
-	if (!accept(c, "or"))
-		return false;
-	accept(c, "replace");
-	if (!refuse_create(c, d))
-		refuse(d, "0A000", "CREATE OR REPLACE is not supported",
-			"DROP it first, with IF EXISTS.");
-	return true;
-}
-
-/* ALTER TABLE does what SQLite's does: RENAME, ADD COLUMN, DROP COLUMN. */
-static bool refuse_alter(const struct cursor *c, struct dialect *d)
-{
-	static const char *const unknown[] = { "alter", "constraint", "primary", "unique", "check",
-		"foreign", "owner", "set", "cluster", "inherit", "enable", "disable", "validate",
-		"if" };
-	struct cursor ahead = *c;
-	bool table = accept(&ahead, "table");
-	while (accept(&ahead, "if") || accept(&ahead, "exists") || accept(&ahead, "only"))
-		continue;
-	step(&ahead);
-	bool added = accept(&ahead, "add") || accept(&ahead, "drop");
-	if (added)
-		accept(&ahead, "column");
-	bool beyond = !table;
-	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-		beyond |= token_is(&ahead.token, unknown[i]);
-	if (beyond)
-		refuse(d, "0A000", "ALTER of this form is not supported",
-			"ALTER TABLE can RENAME, ADD COLUMN and DROP COLUMN.");
-	return beyond;
-}
-
-/* DROP of several things at once; `pgbench -i` begins with one. */
-static bool refuse_drop_list(const struct cursor *c, struct dialect *d)
-{
-	struct cursor ahead = *c;
-	while (!at_end(&ahead) && ahead.token.kind != TOKEN_BAD) {
-		if (token_is_symbol(&ahead.token, ",")) {
-			refuse(d, "0A000", "DROP of several objects at once is not supported",
-				"Drop one a statement. If this is pgbench -i: demo-db init "
-				"--pgbench-scale N makes its tables.");
-			return true;
-		}
-		step(&ahead);
-	}
-	return false;
+	struct cursor c = { .text = sql, .lexer = { .at = sql, .end = sql + *bytes } };
+	cursor_step(&c);
+	if (!cursor_accept(&c, "drop"))
+		return 0;
+	cursor_step(&c);
+	if (cursor_accept(&c, "if"))
+		cursor_accept(&c, "exists");
+	size_t head = (size_t)(c.token.text - sql);
+	while (!cursor_at_end(&c) && c.token.kind != TOKEN_BAD && !token_is_symbol(&c.token, ","))
+		cursor_step(&c);
+	if (!token_is_symbol(&c.token, ","))
+		return 0;
+	*bytes = (size_t)(c.token.text - sql);
+	return take_rest(&c, d, sql, head);
 }
 
 /* VACUUM and ANALYZE of a table, with whatever options, are nothing here; bare ones are SQLite's.
  */
 static bool translate_maintenance(struct cursor *c, struct dialect *d, const char *tag)
 {
-	if (at_end(c))
+	if (cursor_at_end(c))
 		return false;
 	no_work(d, tag);
 	return true;
@@ -497,8 +452,8 @@ static int translate_backup(struct cursor *c, struct dialect *d)
 {
 	const struct token path = c->token;
 	if (path.kind == TOKEN_STRING)
-		step(c);
-	if (path.kind != TOKEN_STRING || !at_end(c)) {
+		cursor_step(c);
+	if (path.kind != TOKEN_STRING || !cursor_at_end(c)) {
 		refuse_syntax(d, c);
 		return 0;
 	}
@@ -514,7 +469,7 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 {
 	bool taken = true;
 	const struct token first = c->token;
-	step(c);
+	cursor_step(c);
 	if (token_is(&first, "set"))
 		translate_set(c, d);
 	else if (token_is(&first, "show"))
@@ -525,7 +480,7 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 		translate_show(c, d, DIALECT_DISCARD);
 	else if (token_is(&first, "begin"))
 		*status = translate_begin(c, d);
-	else if (token_is(&first, "start") && accept(c, "transaction")) {
+	else if (token_is(&first, "start") && cursor_accept(c, "transaction")) {
 		*status = translate_begin(c, d);
 		snprintf(d->tag, sizeof d->tag, "START TRANSACTION");
 	} else if (token_is(&first, "commit") || token_is(&first, "end"))
@@ -549,19 +504,18 @@ static bool translate_by_word(struct cursor *c, struct dialect *d, int *status)
 	else if (token_is(&first, "analyze"))
 		taken = translate_maintenance(c, d, "ANALYZE");
 	else if (token_is(&first, "create") || token_is(&first, "drop"))
-		taken = refuse_replace(c, d) || refuse_create(c, d) ||
-			(token_is(&first, "drop") && refuse_drop_list(c, d));
+		taken = dialect_refuse_replace(c, d) || dialect_refuse_create(c, d);
 	else if (token_is(&first, "alter"))
-		taken = refuse_alter(c, d);
-	else if ((token_is(&first, "pause") || token_is(&first, "resume")) && at_end(c)) {
+		taken = dialect_refuse_alter(c, d);
+	else if ((token_is(&first, "pause") || token_is(&first, "resume")) && cursor_at_end(c)) {
 		d->kind = DIALECT_INTAKE;
 		append_plain(d->name, sizeof d->name, &first, true);
-	} else if (token_is(&first, "checkpoint") && at_end(c)) {
+	} else if (token_is(&first, "checkpoint") && cursor_at_end(c)) {
 		d->kind = DIALECT_CHECKPOINT;
-	} else if (token_is(&first, "backup") && accept(c, "to"))
+	} else if (token_is(&first, "backup") && cursor_accept(c, "to"))
 		*status = translate_backup(c, d);
 	else
-		taken = refuse_by_word(&first, d);
+		taken = dialect_refuse_by_word(&first, d);
 	return taken || d->kind == DIALECT_REFUSED || *status != 0;
 }
 
@@ -571,19 +525,22 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 	int status = 0;
 	struct cursor c = { .text = sql, .lexer = { .at = sql, .end = sql + bytes } };
 	*result = (struct dialect){ .kind = DIALECT_EMPTY };
-	step(&c);
-	if (at_end(&c))
+	cursor_step(&c);
+	if (cursor_at_end(&c))
 		return 0;
-	if (accept(&c, "explain"))
+	if (cursor_accept(&c, "explain"))
 		return translate_explain(&c, result, sql, bytes, context);
 	if (translate_by_word(&c, result, &status))
 		return status;
 	if (memmem(sql, bytes, "pg_catalog.", 11) && rewrite_reads_nothing(sql, bytes))
 		return give_sql(result, "SELECT NULL WHERE 0");
 	struct rewrite rewrite = { .context = context };
+	status = split_drop(sql, &bytes, result);
+	if (status || result->kind == DIALECT_REFUSED)
+		return status;
 	status = rewrite_sql(&rewrite, sql, bytes);
 	if (status == 0 && rewrite.error[0]) {
-		refuse(result, rewrite.sqlstate, rewrite.error, "");
+		dialect_refuse(result, rewrite.sqlstate, rewrite.error, "");
 		free(rewrite.sql);
 		return 0;
 	}
@@ -595,5 +552,6 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 void dialect_free(struct dialect *result)
 {
 	free(result->sql);
-	result->sql = NULL;
+	free(result->rest);
+	result->sql = result->rest = NULL;
 }

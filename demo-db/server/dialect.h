@@ -36,6 +36,7 @@
  *   START TRANSACTION …, BEGIN WORK …, ABORT, END          BEGIN / COMMIT / ROLLBACK
  *   SAVEPOINT a, RELEASE a, ROLLBACK TO a                  recognised; the engine's
  *   TRUNCATE [TABLE] t             DELETE FROM t
+ *   DROP TABLE a, b; TRUNCATE a, b the first, and the same of the others as its rest
  *   SET, SHOW, RESET, DISCARD      recognised, for the session to answer
  *   PREPARE, EXECUTE (with constants), DEALLOCATE          recognised, for the session to answer
  *   CHECKPOINT, PAUSE, RESUME, BACKUP TO 'path'            demo-db's own, for the operator
@@ -79,7 +80,8 @@ struct dialect_context { /* what literals stand for */
 
 struct dialect {
 	enum dialect_kind kind;
-	char *sql; /* owned: dialect_free */
+	char *sql;  /* owned: dialect_free */
+	char *rest; /* owned: another statement, untranslated, that belongs to it; NULL: none */
 	char name[DIALECT_NAME_MAX], value[DIALECT_TEXT_MAX];
 	bool value_default, local;
 	char tag[32];

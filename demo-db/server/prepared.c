@@ -80,6 +80,26 @@ static int translate(struct statement *s, const struct dialect_context *context)
 	return status;
 }
 
+/* What refuses the rest refuses all of it. Its text ends as the statement's does. */
+static int take_rest(struct statement *s, const struct dialect_context *context)
+{
+	struct dialect *d = &s->dialect;
+	if (!d->rest)
+		return 0;
+	s->rest = statement_new(d->rest, strlen(d->rest), context);
+	if (!s->rest)
+		return -1;
+	const struct dialect *rest = &s->rest->dialect;
+	if (rest->kind != DIALECT_REFUSED)
+		return 0;
+	d->kind = DIALECT_REFUSED;
+	memcpy(d->sqlstate, rest->sqlstate, sizeof d->sqlstate);
+	memcpy(d->message, rest->message, sizeof d->message);
+	memcpy(d->hint, rest->hint, sizeof d->hint);
+	d->place = rest->place ? rest->place + s->source_bytes - s->rest->source_bytes : 0;
+	return 0;
+}
+
 struct statement *statement_new(
 	const char *source, size_t bytes, const struct dialect_context *context)
 {
@@ -89,7 +109,7 @@ struct statement *statement_new(
 	s->references = 1;
 	s->source = strndup(source, bytes);
 	s->source_bytes = bytes;
-	if (s->source && translate(s, context) == 0) {
+	if (s->source && translate(s, context) == 0 && take_rest(s, context) == 0) {
 		if (s->dialect.kind != DIALECT_PREPARE) /* those are of the statement in it */
 			count_parameters(s);
 		return s;
@@ -114,6 +134,7 @@ void statement_free(struct statement *s)
 	free(s->types);
 	free(s->source);
 	free(s->columns.sql);
+	statement_free(s->rest);
 	dialect_free(&s->dialect);
 	free(s);
 }

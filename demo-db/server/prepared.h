@@ -27,6 +27,7 @@ struct statement {
 	size_t source_bytes;
 	uint64_t hash; /* of the source, for the cache */
 	struct dialect dialect;
+	struct statement *rest; /* runs behind it, as part of it; NULL: none */
 	struct columns columns; /* without their text */
 	struct business_kind kind;
 	bool conditional;	       /* DROP IF EXISTS, CREATE IF NOT EXISTS */

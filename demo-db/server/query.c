@@ -248,7 +248,8 @@ static bool wants_implicit(const struct client *client)
 	if (transaction(client) != 'I' || q->implicit || q->statement->kind.view ||
 		q->statement->dialect.block_only)
 		return false;
-	if (settings_on(&client->settings, SETTING_default_transaction_read_only))
+	if (settings_on(&client->settings, SETTING_default_transaction_read_only) ||
+		q->statement->rest)
 		return true;
 	return q->simple ? !query_text_ends(q) : !sync_follows(client);
 }
@@ -415,9 +416,21 @@ static void after_statement(struct client *client, enum control control)
 		end_block(client, strcmp(q->result.tag, "COMMIT") == 0);
 }
 
+/* The statement goes on with the rest of it. */
+static bool start_rest(struct client *client)
+{
+	struct query *q = &client->query;
+	if (q->statement->kind.keeps_out)
+		intake_maintenance(client, false);
+	query_take(q, q->statement->rest);
+	return start_statement(client);
+}
+
 static bool step_ran(struct client *client)
 {
 	struct query *q = &client->query;
+	if (q->result.status == 0 && q->statement->rest)
+		return start_rest(client);
 	enum control control = control_of(q->statement);
 	q->last_end_ns = q->result.done_ns;
 	client_set_watch(client, WATCH_NOTHING, 0, 0);

@@ -67,6 +67,7 @@ int main(void)
 		script_test("dates"),
 		script_test("defaults"),
 		script_test("notices"),
+		script_test("lists"),
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),

@@ -1,0 +1,37 @@
+-- What psql shows for this is in the file beside it, made by PostgreSQL 15 with record.sh.
+create table a (x int);
+create table b (x int);
+create table c (x int);
+insert into a values (1);
+insert into b values (2);
+insert into c values (3);
+truncate a, b;
+select (select count(*) from a) as a, (select count(*) from b) as b, (select count(*) from c) as c;
+truncate table only c, nope restart identity;
+select count(*) from c;
+drop table a, nope, c;
+\echo :SQLSTATE
+select count(*) from c;
+drop table if exists nope, a, nein;
+select * from a;
+begin;
+drop table b, c;
+select * from b;
+rollback;
+select count(*) from b;
+begin;
+truncate b, c restrict;
+savepoint s;
+drop table b, public.c;
+rollback to s;
+commit;
+select (select count(*) from b) as b, (select count(*) from c) as c;
+create index bi on b (x);
+create index ci on c (x);
+drop index bi, ci;
+create view v as select * from b;
+create view w as select * from c;
+drop view v, w cascade;
+create table d (x int); drop table d, b; select count(*) from c;
+drop table c;
+drop table if exists a, b, c;
