@@ -67,11 +67,13 @@ static void read_settings(struct client *client)
 	client->limit = client->role ? client->role->business : BUSINESS_AUTO;
 	if (by_program)
 		client->limit = lower(client->limit, by_program->business);
+	/* its sockets' place: what the operator gave it, else that of a read, or what it lowers to
+	 */
+	enum business given = client->limit == BUSINESS_AUTO ? BUSINESS_READ : client->limit;
+	enum business level = client->lift != BUSINESS_AUTO ? client->lift : lower(given, set);
+	atomic_store_explicit(&client->source.level, level, memory_order_relaxed);
 	client->limit = lower(client->limit, set);
 	client->user_level = user_of(client);
-	enum business level = client->lift != BUSINESS_AUTO ? client->lift : client->limit;
-	atomic_store_explicit(&client->source.level, level == BUSINESS_AUTO ? BUSINESS_READ : level,
-		memory_order_relaxed);
 	client->settings_version = settings->version;
 }
 

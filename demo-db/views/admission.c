@@ -111,7 +111,9 @@ static void put_session(
 	view_integer(rows, c->process);
 	view_text(rows, c->shown_user);
 	view_text(rows, c->address);
-	view_text(rows, running ? "running" : states[state]);
+	view_text(rows, running			   ? "running"
+			: query_is_held(&c->query) ? "held" /* by the intake */
+						   : states[state]);
 	view_text(rows, letter[0] ? letter : NULL);
 	put_transaction(rows, t, c->process, now_ns);
 	view_integer(rows, atomic_load_explicit(&c->source.level, memory_order_relaxed));

@@ -110,6 +110,14 @@ static void nobody_lifts_itself(void **state)
 	start_overload("roles.batch=analytical");
 	wire_login(&other, &server, "batch");
 	assert_string_equal(wire_query(&other, "set cancel.priority = system"), "E(42501) Z(I)");
+	/* nor where sockets are served in order */
+	wire_query(&clients[0], "set cancel.priority = write");
+	wire_query(&clients[1], "set cancel.priority = analytical");
+	wire_query(&clients[0], "select 1");
+	wire_query(&clients[1], "select 1");
+	assert_string_equal(wire_query(&boss, "select max(level), min(level) from cancel_sessions "
+					      "where usename = 'u'"),
+		"T(max:20,min:20) D(3,2) C(SELECT 1) Z(I)");
 	assert_string_equal(wire_query(&other, "pause"), "E(42501) Z(I)");
 	assert_string_equal(wire_query(&other, "checkpoint"), "E(42501) Z(I)");
 	wire_close(&other);

@@ -61,6 +61,9 @@ static void what_a_pause_holds_can_be_cancelled(void **state)
 	wire_query(&boss, "pause");
 	wire_send_query(&a, "select 1");
 	wait_until(HELD);
+	assert_string_equal(
+		wire_query(&boss, "select state from cancel_sessions where usename = 'u'"),
+		"T(state:25) D(held) C(SELECT 1) Z(I)");
 	wire_cancel(&server, a.process, a.secret);
 	assert_string_equal(wire_talk(&a), "E(57014) Z(I)");
 	assert_string_equal(a.last_error, "canceling statement due to user request");
@@ -127,14 +130,14 @@ static bool read_slowly(int fd, unsigned pause_us)
 	return true;
 }
 
-/* Its answer is never all sent, and never for a second is nothing of it read. */
+/* Its answer is never all sent, and never for two seconds is nothing of it read. */
 static void a_client_that_reads_slowly_is_left_alone(void **state)
 {
-	static const char *const options[] = { "--set", "output.soft_s=1", "--set",
+	static const char *const options[] = { "--set", "output.soft_s=2", "--set",
 		"output.soft_kb=512", NULL };
 	(void)state;
 	start(options);
-	wire_send_query(&a, ROWS("20000"));
+	wire_send_query(&a, ROWS("30000"));
 	assert_true(read_slowly(a.fd, 30000));
 	assert_string_equal(wire_query(&a, "select 1"), "T(?column?:23) D(1) C(SELECT 1) Z(I)");
 	stop();
