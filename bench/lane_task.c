@@ -71,10 +71,10 @@ static const struct script {
 } scripts[] = {
 	[LANE_NO_SCRIPT] = { .name = "none" },
 	[LANE_PAUSE] = { "pause", "PAUSE", "RESUME", .operates = true },
-	[LANE_LOCK] = { "lock", "BEGIN; LOCK TABLE items", "COMMIT", say_one },
-	[LANE_DUMP] = { "dump", "BEGIN", "COMMIT", say_dump },
+	[LANE_LOCK] = { "lock", "BEGIN; LOCK TABLE items", "COMMIT", .work = say_one },
+	[LANE_DUMP] = { "dump", "BEGIN", "COMMIT", .work = say_dump },
 	[LANE_CHECKPOINT] = { "checkpoint", NULL, "CHECKPOINT", .operates = true },
-	[LANE_ROWS] = { "rows", "BEGIN", "COMMIT", say_rows },
+	[LANE_ROWS] = { "rows", "BEGIN", "COMMIT", .work = say_rows },
 	[LANE_UPDATE] = { "update", "BEGIN", "COMMIT", say_update, .think_ms = PAGE_MS },
 	[LANE_SCAN] = { "scan", "BEGIN", "COMMIT", say_page, .think_ms = PAGE_MS },
 	[LANE_BACKUP] = { "backup", NULL, "BACKUP TO '" LANE_BACKUP_NAME "'", .operates = true },
