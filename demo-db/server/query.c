@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define VIEW_LIMIT_MS 5000 /* views may use slots kept free for others: never for long */
 
@@ -241,6 +242,12 @@ static bool start_begin(struct client *client)
 	return start(client, STEP_RAN);
 }
 
+/* No block may hold it: one that comes without its Sync is not taken for the first of several. */
+static bool stands_alone(const struct statement *s)
+{
+	return s->kind.keeps_out == KEEPS_OUT_ALL && strncasecmp(s->dialect.sql, "vacuum", 6) == 0;
+}
+
 /* Several statements are one block; so is a single one that the session's defaults bind. */
 static bool wants_implicit(const struct client *client)
 {
@@ -251,7 +258,8 @@ static bool wants_implicit(const struct client *client)
 	if (settings_on(&client->settings, SETTING_default_transaction_read_only) ||
 		q->statement->rest)
 		return true;
-	return q->simple ? !query_text_ends(q) : !sync_follows(client);
+	return q->simple ? !query_text_ends(q)
+			 : !sync_follows(client) && !stands_alone(q->statement);
 }
 
 /* A transaction is asked once, where it begins; what ends one, or only looks, is not. */

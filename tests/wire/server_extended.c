@@ -337,6 +337,19 @@ static void values_that_are_no_text_are_refused(void **state)
 	assert_said("E(08P01) Z(I)"); /* two formats for one parameter: no reason to part */
 }
 
+/* The rest of the message came before its Sync did. */
+static void vacuum_does_not_depend_on_how_the_bytes_come(void **state)
+{
+	(void)state;
+	wire_parse(&client, "", "vacuum");
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 0);
+	wire_flush(&client);
+	assert_string_equal(wire_until(&client, 'C'), "1 2 C(VACUUM)");
+	wire_sync(&client);
+	assert_said("Z(I)");
+}
+
 static void a_refused_message_fails_the_block(void **state)
 {
 	(void)state;
@@ -389,6 +402,8 @@ int main(void)
 			parameters_have_numbers_the_protocol_can_tell, login, logout),
 		cmocka_unit_test_setup_teardown(values_that_are_no_text_are_refused, login, logout),
 		cmocka_unit_test_setup_teardown(a_refused_message_fails_the_block, login, logout),
+		cmocka_unit_test_setup_teardown(
+			vacuum_does_not_depend_on_how_the_bytes_come, login, logout),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }
