@@ -246,14 +246,15 @@ int db_describe(struct db_session *session, const char *sql, uint32_t *parameter
 	db_row_callback on_columns, void *arg, char *message) CANCEL_MUST_CHECK;
 
 enum db_request_flags {
-	DB_BACKGROUND = 1u << 0, /* a background task: bears no SLO, waits longest for a rerun */
-	DB_NO_RERUN = 1u << 1,	 /* after a cancel answer 57014, never run it again */
-	DB_EXEMPT = 1u << 2,	 /* not cancellable by libcancel */
-	DB_GENTLE = 1u << 3,	 /* scan through a small ring of pool frames */
-	DB_VIEW = 1u << 4,	 /* a system view: resume queue, bears no SLO, never cancelled */
-	DB_HAND_OVER = 1u << 5,	 /* db_execute: when no worker slot is free at once, queue it */
-	DB_FAIL_BLOCK = 1u << 6, /* the host found an error itself: fail the open block */
-	DB_CONTROL = 1u << 7,	 /* may use what the host guards (db_options.is_guarded) */
+	DB_BACKGROUND = 1u << 0,  /* a background task: bears no SLO, waits longest for a rerun */
+	DB_NO_RERUN = 1u << 1,	  /* after a cancel answer 57014, never run it again */
+	DB_EXEMPT = 1u << 2,	  /* not cancellable by libcancel */
+	DB_GENTLE = 1u << 3,	  /* scan through a small ring of pool frames */
+	DB_VIEW = 1u << 4,	  /* a system view: resume queue, bears no SLO, never cancelled */
+	DB_HAND_OVER = 1u << 5,	  /* db_execute: when no worker slot is free at once, queue it */
+	DB_FAIL_BLOCK = 1u << 6,  /* the host found an error itself: fail the open block */
+	DB_CONTROL = 1u << 7,	  /* may use what the host guards (db_options.is_guarded) */
+	DB_SPARE_BLOCK = 1u << 8, /* what does not compile leaves an open block as it was */
 };
 
 struct db_result {

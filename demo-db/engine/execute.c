@@ -416,6 +416,7 @@ static int attempt(struct db_session *session)
 		return rc;
 	struct compiled *compiled = connection_compile(session->connection, run->statement_id,
 		run->sql, run->hash, run->verb, &run->failure);
+	run->uncompiled = !compiled;
 	if (!compiled)
 		return run->failure.status;
 	if (!compiled->stmt)
@@ -505,6 +506,11 @@ static bool must_let_go(const struct db_session *session)
 /* Any error ends the transaction's work; a failed COMMIT ends the transaction. */
 static void clean_up(struct db_session *session)
 {
+	if (session->transaction.state == TX_BLOCK && session->run.uncompiled &&
+		(session->request.flags & DB_SPARE_BLOCK)) {
+		transaction_unpin(session);
+		return;
+	}
 	bool failed = session->transaction.state == TX_FAILED && must_let_go(session);
 	bool block = session->transaction.state == TX_BLOCK && session->run.verb != VERB_COMMIT;
 	if (block || failed)

@@ -62,6 +62,7 @@ struct run {
 	bool unseen;	  /* it has no task yet; if it never needs one it is only counted */
 	bool at_once;	  /* it found a free slot: started when it was taken */
 	bool ended;	  /* cancelled for good: not to be run again */
+	bool uncompiled;  /* SQLite does not take its text */
 	bool tells_abort; /* its answer is what became of the block */
 	uint32_t reruns;
 	uint64_t arrival_ns, queued_ns, start_ns, done_ns;

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_MAX 256 /* objects of one DROP or TRUNCATE */
+#define LIST_MAX       256   /* objects of one DROP or TRUNCATE … */
+#define LIST_MAX_BYTES 65536 /* … and of their names */
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
@@ -269,7 +270,7 @@ static int take_rest(struct cursor *c, struct dialect *d, const char *head, size
 			return 0;
 		}
 	}
-	if (others > LIST_MAX)
+	if (others > LIST_MAX || c->lexer.end - c->lexer.at > LIST_MAX_BYTES)
 		dialect_refuse(d, "54000", "too many objects in one statement", "");
 	else if (asprintf(&d->rest, "%.*s%.*s", (int)bytes, head, (int)(c->lexer.end - c->lexer.at),
 			 c->lexer.at) < 0)
@@ -546,6 +547,7 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 	}
 	result->kind = DIALECT_SQL;
 	result->sql = rewrite.sql;
+	result->rows_at = rewrite.rows_at;
 	return status;
 }
 

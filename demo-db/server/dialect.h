@@ -80,8 +80,9 @@ struct dialect_context { /* what literals stand for */
 
 struct dialect {
 	enum dialect_kind kind;
-	char *sql;  /* owned: dialect_free */
-	char *rest; /* owned: another statement, untranslated, that belongs to it; NULL: none */
+	char *sql;	/* owned: dialect_free */
+	char *rest;	/* owned: another statement, untranslated, that belongs to it; NULL: none */
+	size_t rows_at; /* of an INSERT without a list of columns: where its rows begin, or 0 */
 	char name[DIALECT_NAME_MAX], value[DIALECT_TEXT_MAX];
 	bool value_default, local;
 	char tag[32];

@@ -118,6 +118,28 @@ struct statement *statement_new(
 	return NULL;
 }
 
+char *statement_with_columns(
+	const struct statement *s, const char *list, const struct dialect_context *context)
+{
+	struct columns columns;
+	struct dialect d = { .kind = DIALECT_EMPTY };
+	char *text = NULL, *sql = NULL;
+	if (columns_read(s->source, s->source_bytes, &columns) || !columns.sql)
+		return NULL;
+	int at = (int)s->dialect.rows_at;
+	if (asprintf(&text, "%.*s%s %s", at, columns.sql, list, columns.sql + at) < 0)
+		text = NULL;
+	if (text && dialect_translate(text, strlen(text), context, &d) == 0 &&
+		d.kind == DIALECT_SQL) {
+		sql = d.sql;
+		d.sql = NULL;
+	}
+	dialect_free(&d);
+	free(text);
+	free(columns.sql);
+	return sql;
+}
+
 struct statement *statement_share(struct statement *statement)
 {
 	statement->references++;

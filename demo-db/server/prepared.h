@@ -79,6 +79,10 @@ struct prepared {
 };
 
 /* Translates. NULL when memory is out; what the dialect refuses is a statement too. */
+/* The translation of an INSERT without a list of columns (dialect.rows_at) with that list;
+ * malloc'ed, NULL: memory is out, or it is none any more. */
+char *statement_with_columns(
+	const struct statement *statement, const char *list, const struct dialect_context *context);
 struct statement *statement_new(
 	const char *source, size_t bytes, const struct dialect_context *context);
 struct statement *statement_share(struct statement *statement);

@@ -13,6 +13,7 @@
 #include "demo-db/server/query_text.h"
 #include "demo-db/server/rows.h"
 #include "demo-db/server/server.h"
+#include "demo-db/server/short_insert.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ void query_free(struct client *client)
 	statement_free(client->query.statement);
 	free(client->query.columns);
 	free(client->query.executed);
+	free(client->query.expanded);
 }
 
 void query_take(struct query *q, struct statement *statement)
@@ -59,6 +61,8 @@ void query_take(struct query *q, struct statement *statement)
 	statement_share(statement);
 	statement_free(q->statement);
 	q->statement = statement;
+	free(q->expanded);
+	q->expanded = NULL;
 }
 
 /* ---- Starting a statement -------------------------------------------------------------------
@@ -133,7 +137,9 @@ static void watch_statement(struct client *client)
 
 static uint32_t flags_of(const struct client *client, const struct statement *s)
 {
-	return (s->kind.view ? DB_VIEW : 0u) | (client_may_control(client) ? DB_CONTROL : 0u);
+	bool may_be_short = s->dialect.rows_at && !client->query.expanded;
+	return (s->kind.view ? DB_VIEW : 0u) | (client_may_control(client) ? DB_CONTROL : 0u) |
+	       (may_be_short ? DB_SPARE_BLOCK : 0u);
 }
 
 static bool start_statement(struct client *client)
@@ -141,13 +147,13 @@ static bool start_statement(struct client *client)
 	struct query *q = &client->query;
 	const struct statement *s = q->statement;
 	const struct portal *portal = q->portal;
-	q->request = (struct db_request){ .sql = s->dialect.sql,
+	q->request = (struct db_request){ .sql = q->expanded ? q->expanded : s->dialect.sql,
 		.parameters = portal ? portal->values : q->literals,
 		.parameter_count = portal ? portal->value_count : q->literal_count,
 		.flags = flags_of(client, s),
 		.arrival_ns = arrival_of(q),
 		.signature = s->signature,
-		.sql_hash = s->signature, /* its hash is what it is */
+		.sql_hash = q->expanded ? 0 : s->signature, /* its hash is what it is */
 		.class_index = (uint8_t)q->business,
 		.priority = (uint8_t)q->business,
 		.tenant = (uint8_t)(client->user_level % DB_TENANTS),
@@ -439,6 +445,8 @@ static bool step_ran(struct client *client)
 	struct query *q = &client->query;
 	if (q->result.status == 0 && q->statement->rest)
 		return start_rest(client);
+	if (q->result.status && short_insert_expand(client))
+		return start_statement(client);
 	enum control control = control_of(q->statement);
 	q->last_end_ns = q->result.done_ns;
 	client_set_watch(client, WATCH_NOTHING, 0, 0);

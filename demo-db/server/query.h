@@ -67,6 +67,7 @@ struct query {
 	char message[DB_MESSAGE_MAX];
 	struct db_value literals[LITERALS_MAX];
 	uint16_t literal_count;	  /* taken out of the text, or given to EXECUTE … */
+	char *expanded;		  /* what is run in place of the statement's; owned; NULL: none */
 	char *executed;		  /* … whose texts lie here; owned */
 	_Atomic uint32_t running; /* enum query_running; the worker's last word is ENDED */
 

@@ -331,6 +331,7 @@ int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 		.lexer = { .at = sql, .end = sql + bytes },
 		.operand_at = REWRITE_NO_OPERAND };
 	rewrite->sql = NULL;
+	rewrite->rows_at = 0;
 	rewrite->error[0] = '\0';
 	rewrite_step(&r);
 	look_at_definition(&r);
@@ -346,6 +347,8 @@ int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 		finish(&r);
 	rewrite_append(&r.out, "", 0); /* a text even if everything was dropped */
 	rewrite->sql = r.out.data;
+	if (r.assign.unlisted)
+		rewrite->rows_at = (size_t)(r.assign.rows_at - sql);
 	return r.out.failed ? -1 : 0;
 }
 

@@ -11,7 +11,8 @@
 
 struct rewrite {
 	const struct dialect_context *context;
-	char *sql; /* the result, malloc'ed; the caller frees it */
+	char *sql;	/* the result, malloc'ed; the caller frees it */
+	size_t rows_at; /* of an INSERT without a list of columns: where its rows begin, or 0 */
 	char sqlstate[6];
 	char error[DIALECT_TEXT_MAX]; /* "" when it went well */
 };

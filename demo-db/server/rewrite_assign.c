@@ -285,6 +285,7 @@ static void read_insert(struct rewriter *r)
 	for (int words = token_is(&t, "overriding") ? 3 : 0; words; words--)
 		t = lexer_next(&lexer);
 	a->rows_at = t.text;
+	a->unlisted = !a->columns.at;
 	a->part = ASSIGN_INSERT;
 }
 

@@ -115,6 +115,32 @@ static void an_error_fails_the_block_and_undoes_it(void **state)
 	must(a, "SELECT 1");
 }
 
+/* The engine's answer to the text when what does not compile is to spare the block. */
+static int run_sparing(struct db_session *session, const char *sql)
+{
+	struct db_request request = { .struct_size = sizeof request, .sql = sql };
+	struct db_result result;
+	request.flags = DB_SPARE_BLOCK;
+	return db_execute(session, &request, &result);
+}
+
+static void what_does_not_compile_may_spare_the_block(void **state)
+{
+	(void)state;
+	must(a, "BEGIN");
+	assert_int_equal(run_sparing(a, "INSERT INTO t VALUES (9)"), DB_ESQL);
+	assert_int_equal(db_session_transaction(a), 'T');
+	must(a, "INSERT INTO t VALUES (9, 9)");
+	assert_int_equal(run_sparing(a, "INSERT INTO t VALUES (10)"), DB_ESQL);
+	assert_int_equal(ask(a, "SELECT count(*) FROM t"), 3);
+	assert_int_equal(run_sparing(a, "INSERT INTO t VALUES (9, 9)"), DB_EUNIQUE);
+	assert_int_equal(db_session_transaction(a), 'E');
+	must(a, "ROLLBACK");
+	assert_int_equal(run_sparing(a, "INSERT INTO t VALUES (9)"), DB_ESQL);
+	assert_int_equal(db_session_transaction(a), 'I');
+	assert_int_equal(ask(b, "SELECT count(*) FROM t"), 2);
+}
+
 static void commit_of_a_failed_block_is_a_rollback(void **state)
 {
 	(void)state;
@@ -353,6 +379,7 @@ int main(void)
 		TEST(repeatable_read_may_write_first),
 		TEST(nobody_sees_an_open_block),
 		TEST(an_error_fails_the_block_and_undoes_it),
+		TEST(what_does_not_compile_may_spare_the_block),
 		TEST(commit_of_a_failed_block_is_a_rollback),
 		TEST(begin_inside_and_commit_outside_a_block_are_notices),
 		TEST(a_read_only_block_refuses_writes),

@@ -68,6 +68,7 @@ int main(void)
 		script_test("defaults"),
 		script_test("notices"),
 		script_test("lists"),
+		script_test("short"),
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),
