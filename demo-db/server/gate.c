@@ -74,8 +74,21 @@ void gate_observe(struct gate *gate, uint64_t now_ns, uint64_t delay_ns)
 {
 	if (!gate->dagor || lasts(&gate->spare_until_ns, now_ns))
 		return;
+	atomic_store_explicit(&gate->heard_ns, now_ns, memory_order_relaxed);
 	uint64_t weight = lasts(&gate->regular_until_ns, now_ns) ? 2 : 1;
 	cancel_dagor_shared_observe(gate->dagor, now_ns, delay_ns * weight);
+}
+
+void gate_watch(struct gate *gate, uint64_t now_ns, uint32_t queued)
+{
+	uint64_t heard_ns = atomic_load_explicit(&gate->heard_ns, memory_order_relaxed);
+	if (!gate->dagor)
+		return;
+	if (!queued || gate->standing_since_ns < heard_ns)
+		gate->standing_since_ns = queued ? heard_ns : now_ns;
+	if (queued && gate->standing_since_ns + gate->window_ns < now_ns &&
+		!lasts(&gate->spare_until_ns, now_ns))
+		cancel_dagor_shared_observe(gate->dagor, now_ns, now_ns - gate->standing_since_ns);
 }
 
 /* Is a cancel on its way to a resource's culprit? */

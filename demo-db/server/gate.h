@@ -12,7 +12,8 @@
  * overload is being cured by a cancel, nothing is refused and nothing observed, since the queue is
  * the culprit's doing and will be gone with it (`spare_victims`).
  *
- * Any thread; admit and observe take no lock. Source of the gate: cancel/admission/dagor.h.
+ * Any thread but for gate_watch; admit and observe take no lock. Source of the gate:
+ * cancel/admission/dagor.h.
  */
 #ifndef DEMO_DB_GATE_H
 #define DEMO_DB_GATE_H
@@ -31,6 +32,8 @@ struct gate {
 	_Atomic bool spare_victims;	   /* anybody may change it */
 	uint64_t window_ns;
 	_Atomic uint64_t spare_until_ns, regular_until_ns; /* the controller thread writes */
+	_Atomic uint64_t heard_ns;			   /* the last queuing time */
+	uint64_t standing_since_ns; /* the watching thread's: statements have waited all the time */
 	_Atomic uint64_t offered[BUSINESS_LEVELS], refused[BUSINESS_LEVELS];
 	_Atomic uint64_t spared; /* would have been refused */
 };
@@ -47,6 +50,10 @@ void gate_free(struct gate *gate);
 bool gate_admit(struct gate *gate, uint64_t now_ns, enum business business, uint64_t user,
 	struct gate_refusal *refusal);
 void gate_observe(struct gate *gate, uint64_t now_ns, uint64_t delay_ns);
+/* Now and then, from one thread: `queued` statements wait for a worker. While nothing tells its
+ * queuing time, the time since something did is one: whoever stands in front of a lock with every
+ * worker taken would else look like an idle server. */
+void gate_watch(struct gate *gate, uint64_t now_ns, uint32_t queued);
 void gate_hear(struct gate *gate, const struct cancel_verdict *verdict);
 /* What rides on replies: levels below `cursor` of `levels` are admitted. */
 struct cancel_dagor_level gate_level(const struct gate *gate, uint64_t now_ns);

@@ -180,6 +180,7 @@ static void tick_intake(struct server *server, uint64_t now_ns)
 {
 	struct db_stats stats;
 	db_stats(server->engine, &stats);
+	gate_watch(&server->intake.gate, now_ns, stats.queued);
 	if (intake_tick(&server->intake, stats.wal_bytes, now_ns))
 		server_kick_waiting(server);
 }

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define CLIENTS 12
+#define CROWD	200
 
 static struct wire_server server;
 static struct wire_client clients[CLIENTS], boss, other;
@@ -104,6 +106,33 @@ static void a_transaction_under_way_is_not_refused(void **state)
 	close_all();
 }
 
+/* One has the worker and waits for the lock; those behind it cannot tell how long they wait. */
+static void a_queue_that_stands_still_is_an_overload(void **state)
+{
+	static struct wire_client crowd[CROWD];
+	int came = 0;
+	(void)state;
+	start_overload("cancel.mode=monitor");
+	wire_login(&other, &server, "u");
+	wire_query(&other, "create table t(a int)");
+	assert_string_equal(
+		wire_query(&other, "begin; lock table t"), "C(BEGIN) C(LOCK TABLE) Z(T)");
+	wire_send_query(&clients[0], "select * from t");
+	while (!strstr(
+		wire_query(&boss, "select sum(refused) > 0 from cancel_admission"), "D(t)")) {
+		assert_true(came < CROWD); /* the level falls by what is asked meanwhile */
+		wire_login(&crowd[came], &server, "u");
+		wire_query(&crowd[came], "set cancel.priority = analytical");
+		wire_send_query(&crowd[came++], "select 1");
+		usleep(10000); /* until the server has looked again */
+	}
+	assert_string_equal(wire_query(&other, "commit"), "C(COMMIT) Z(I)");
+	for (int i = 0; i < came; i++)
+		wire_close(&crowd[i]);
+	wire_close(&other);
+	close_all();
+}
+
 static void nobody_lifts_itself(void **state)
 {
 	(void)state;
@@ -186,6 +215,7 @@ int main(void)
 			an_overload_is_refused_with_a_hint_and_told_in_the_level, clean),
 		cmocka_unit_test_teardown(without_the_gate_nothing_is_refused, clean),
 		cmocka_unit_test_teardown(a_transaction_under_way_is_not_refused, clean),
+		cmocka_unit_test_teardown(a_queue_that_stands_still_is_an_overload, clean),
 		cmocka_unit_test_teardown(nobody_lifts_itself, clean),
 		cmocka_unit_test_teardown(a_pause_holds_new_transactions_until_resume, clean),
 		cmocka_unit_test_teardown(
