@@ -186,6 +186,8 @@ static int status_of_code(int extended, int system_error, const char *text)
 		return DB_EDENIED;
 	case SQLITE_RANGE:
 		return DB_EINVAL;
+	case SQLITE_SCHEMA: /* it changed each time SQLite looked */
+		return DB_ESERIALIZE;
 	case SQLITE_ERROR:
 		return status_of_text(text);
 	default:

@@ -229,6 +229,8 @@ static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 			sqlite3_reset(stmt); /* it had not begun: a snapshot's first write */
 			continue;
 		}
+		if (rc == SQLITE_SCHEMA && session->run.rows == 0)
+			return TRY_AGAIN;
 		tell_columns(session, &row);
 		if (rc == SQLITE_DONE)
 			return 0;

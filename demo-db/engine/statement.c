@@ -12,6 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define SCHEMA_TRIES 3
+
 /* ---- Registered texts ------------------------------------------------------------------------ */
 
 /* FNV-1a, 64 bits (Fowler, Noll, Vo). */
@@ -174,10 +176,13 @@ static int prepare(struct compiled *compiled, sqlite3 *db, struct authorizer *au
 	struct failure *failure)
 {
 	const char *tail = NULL;
-	authorizer_collect(authorizer, &compiled->locks);
-	int rc = sqlite3_prepare_v3(
-		db, compiled->sql, -1, SQLITE_PREPARE_PERSISTENT, &compiled->stmt, &tail);
-	authorizer_internal(authorizer);
+	int rc = SQLITE_SCHEMA; /* SQLite itself looks twice at a schema that changes meanwhile */
+	for (int tries = 0; rc == SQLITE_SCHEMA && tries < SCHEMA_TRIES; tries++) {
+		authorizer_collect(authorizer, &compiled->locks);
+		rc = sqlite3_prepare_v3(
+			db, compiled->sql, -1, SQLITE_PREPARE_PERSISTENT, &compiled->stmt, &tail);
+		authorizer_internal(authorizer);
+	}
 	if (authorizer->failed)
 		return failure_set(failure, authorizer->failed, NULL);
 	if (rc != SQLITE_OK && authorizer->denied)

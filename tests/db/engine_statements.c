@@ -2,6 +2,8 @@
 /* Statements and their results: rows, parameters, errors with their SQLSTATE, what is refused. */
 #include "engine_fixture.h"
 
+#include "demo-db/engine/error.h"
+
 #include <string.h>
 
 static struct fixture fixture;
@@ -356,6 +358,15 @@ static void the_memory_of_a_statement_is_counted(void **state)
 	assert_int_equal(stats.statement_bytes, 0);
 }
 
+/* It was an internal error, and its words were those of a table that is not there. */
+static void a_schema_that_keeps_changing_is_a_conflict(void **state)
+{
+	struct failure failure;
+	(void)state;
+	assert_int_equal(failure_sqlite(&failure, NULL, SQLITE_SCHEMA), DB_ESERIALIZE);
+	assert_string_equal(failure.sqlstate, "40001");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -375,6 +386,7 @@ int main(void)
 		TEST(an_empty_statement_is_no_error),
 		TEST(a_second_statement_of_a_busy_session_is_refused),
 		TEST(nonsense_requests_are_refused),
+		TEST(a_schema_that_keeps_changing_is_a_conflict),
 		TEST(sessions_are_limited),
 		TEST(describe_tells_columns_without_running),
 		TEST(describe_sees_what_the_open_block_defined),
