@@ -3,6 +3,7 @@
 #include "demo-db/commands.h"
 
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,9 +31,18 @@ static void print_help(FILE *to)
 		    "  psql -h /tmp/demo -p 5433 -U demo -d demo\n");
 }
 
+/* Whoever reads our messages may go, and a file may hit a limit: an error where it happens, not the
+ * end of the process. */
+static void ignore_signals(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 int main(int argc, char **argv)
 {
 	argp_err_exit_status = EXIT_USAGE;
+	ignore_signals();
 	const char *name = argc > 1 ? argv[1] : "";
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-?") == 0 || strcmp(name, "help") == 0) {
 		print_help(stdout);

@@ -2,7 +2,7 @@
 /*
  * serve.c - `demo-db serve`: options over the configuration file, signals, the wait for the end.
  *
- * SIGTERM and SIGINT drain; a second one ends what is left at once.
+ * SIGTERM, SIGINT and SIGHUP drain; a second one ends what is left at once.
  */
 #include "demo-db/commands.h"
 #include "demo-db/server/server.h"
@@ -118,6 +118,7 @@ static void wait_for(sigset_t *signals)
 	sigemptyset(signals);
 	sigaddset(signals, SIGTERM);
 	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGHUP); /* its terminal is gone */
 	sigaddset(signals, SIGNAL_DRAINED);
 }
 

@@ -112,10 +112,14 @@ static int touch(
 	return rc ? SQLITE_DENY : SQLITE_OK;
 }
 
+static bool guards(const struct authorizer *authorizer, const char *name)
+{
+	return name && authorizer->is_guarded && authorizer->is_guarded(name);
+}
+
 static void note_guarded(struct authorizer *authorizer, const char *name)
 {
-	if (name && authorizer->is_guarded && authorizer->is_guarded(name))
-		authorizer->guarded = true;
+	authorizer->guarded = authorizer->guarded || guards(authorizer, name);
 }
 
 static int call(struct authorizer *authorizer, const char *name)
@@ -128,12 +132,11 @@ static int call(struct authorizer *authorizer, const char *name)
 
 static int write(struct authorizer *authorizer, const char *name, const char *database)
 {
-	if (is_temporary(database)) {
+	note_guarded(authorizer, name);
+	if (is_temporary(database))
 		authorizer->writes_temp = true;
-		note_guarded(authorizer, name);
-	} else {
+	else
 		authorizer->writes_main = true;
-	}
 	return touch(authorizer, name, database, TABLE_ROW_EXCLUSIVE);
 }
 
@@ -151,8 +154,7 @@ static int define(
 	struct authorizer *authorizer, const char *name, const char *database, enum table_mode mode)
 {
 	authorizer->writes_main = true;
-	if (is_temporary(database) && name && authorizer->is_guarded &&
-		authorizer->is_guarded(name))
+	if (guards(authorizer, name))
 		return deny(authorizer, DB_EDENIED, "what the server shows cannot be redefined");
 	return touch(authorizer, name, database, mode);
 }
@@ -187,7 +189,11 @@ static int decide(struct authorizer *authorizer, int action, const char *first, 
 	case SQLITE_CREATE_VIEW:
 	case SQLITE_DROP_VIEW:
 		return define(authorizer, first, database, TABLE_ACCESS_EXCLUSIVE);
-	case SQLITE_CREATE_VTABLE:
+	case SQLITE_CREATE_VTABLE: /* what the host guards goes by its own name only */
+		if (guards(authorizer, second))
+			return deny(
+				authorizer, DB_EDENIED, "what the server shows has no other name");
+		return define_virtual(authorizer, first, database);
 	case SQLITE_DROP_VTABLE:
 		return define_virtual(authorizer, first, database);
 	case SQLITE_CREATE_INDEX:

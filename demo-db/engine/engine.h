@@ -143,8 +143,8 @@ struct db_options { /* zero = default, given in brackets; struct_size must be se
 	 * error. Any thread; it must not run statements. */
 	int (*on_connection)(void *arg, struct sqlite3 *db);
 	void *on_connection_arg;
-	/* The host's functions, and its tables in temp, that only a request with DB_CONTROL may
-	 * call or change. NULL: none. */
+	/* The host's functions, tables and modules that only a request with DB_CONTROL may call or
+	 * change, and nobody may redefine. NULL: none. */
 	bool (*is_guarded)(const char *name);
 	/* The calling thread is about to sleep for a lock inside db_execute: a host whose threads
 	 * serve others can let another take over. Takes leaf locks only, calls nothing here. */

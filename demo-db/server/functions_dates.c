@@ -41,6 +41,12 @@ static void give_stamp(sqlite3_context *c, const struct stamp *s, enum stamp_for
 static void cast_stamp(sqlite3_context *c, sqlite3_value *from, enum stamp_form form, int digits)
 {
 	struct stamp s;
+	const char *text = (const char *)sqlite3_value_text(from);
+	if (text && digits == STAMP_DIGITS &&
+		stamp_is_kept(text, (size_t)sqlite3_value_bytes(from), form)) {
+		sqlite3_result_value(c, from);
+		return;
+	}
 	if (!take_stamp(c, from, form, &s))
 		return;
 	if (form == STAMP_TIMESTAMPTZ)

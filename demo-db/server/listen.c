@@ -186,8 +186,11 @@ static void welcome(struct listener *listener, int fd, const struct sockaddr_sto
 	int on = 1;
 	bool trusted = server->config.trust_local && (listener->local || is_loopback(peer));
 	name_peer(peer, address, sizeof address);
-	if (!listener->local)
+	if (!listener->local) {
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+		/* a machine that vanished says nothing: its session would stay, locks and all */
+		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	}
 	if (server_welcome(server, fd, trusted, address))
 		turn_away(server, fd);
 }

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
@@ -56,6 +57,12 @@ bool query_fail_by_engine(struct client *client)
 	if (q->too_many_rows) {
 		return query_fail(client, "54000", "the portals keep too many rows",
 			"Fetch without a row limit, or with LIMIT and OFFSET.");
+	}
+	if (q->misfit) {
+		snprintf(wording.message, sizeof wording.message,
+			"column %u holds a value its type has no binary form for", q->misfit);
+		return query_fail(
+			client, "42804", wording.message, "Ask for text, or CAST it to one type.");
 	}
 	wording_of(&source, &wording);
 	client_error(client, wording.sqlstate, wording.message, wording.detail, wording.hint,

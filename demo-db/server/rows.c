@@ -25,6 +25,7 @@ void rows_begin(struct client *client, bool describe)
 	q->column_count = 0;
 	q->rows = 0;
 	q->too_many_rows = false;
+	q->misfit = 0;
 }
 
 /* ---- Columns -------------------------------------------------------------------------------- */
@@ -130,10 +131,18 @@ static int encode(struct query *q, struct wire_out *out, const struct db_row *ro
 	size_t before = out->bytes;
 	wire_begin(out, 'D');
 	wire_put16(out, (uint16_t)q->column_count);
-	for (uint32_t i = 0; i < q->column_count; i++)
-		value_write(out, db_row_value(row, i), &q->columns[i]);
+	for (uint32_t i = 0; i < q->column_count && !q->misfit; i++) {
+		struct db_value value = db_row_value(row, i);
+		if (value_fits(value, &q->columns[i]))
+			value_write(out, value, &q->columns[i]);
+		else
+			q->misfit = i + 1;
+	}
 	wire_end(out);
-	return out->failed || out->bytes - before > ROW_MAX_BYTES ? -1 : 0;
+	if (!out->failed && !q->misfit && out->bytes - before <= ROW_MAX_BYTES)
+		return 0;
+	out->bytes = before;
+	return -1;
 }
 
 /* Beyond the row limit: kept for the next Execute. */

@@ -351,6 +351,59 @@ enum stamp_answer stamp_read(const char *text, bool dated, struct stamp *s)
 	return *at ? STAMP_SYNTAX : judge(s, wrong);
 }
 
+/* ---- The kept form ---------------------------------------------------------------------------
+ */
+
+/* Do digits stand where `shape` has a 0, and else what it has? */
+static bool has_shape(const char *text, const char *shape)
+{
+	for (; *shape; shape++, text++)
+		if (*shape == '0' ? *text < '0' || *text > '9' : *text != *shape)
+			return false;
+	return true;
+}
+
+static int two(const char *digits)
+{
+	return (digits[0] - '0') * 10 + digits[1] - '0';
+}
+
+static bool is_kept_date(const char *text)
+{
+	if (!has_shape(text, "0000-00-00"))
+		return false;
+	int year = two(text) * 100 + two(text + 2), month = two(text + 5), day = two(text + 8);
+	return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= days_of(year, month);
+}
+
+/* Up to `end`. */
+static bool is_kept_time(const char *text, const char *end)
+{
+	if (!has_shape(text, "00:00:00") || two(text) > 23 || two(text + 3) > 59 ||
+		two(text + 6) > 59)
+		return false;
+	text += 8;
+	if (text == end)
+		return true;
+	size_t digits = *text == '.' ? strspn(text + 1, "0123456789") : 0;
+	return digits > 0 && digits <= STAMP_DIGITS && text + 1 + digits == end && end[-1] != '0';
+}
+
+bool stamp_is_kept(const char *text, size_t bytes, enum stamp_form form)
+{
+	const char *end = text + bytes;
+	if (form == STAMP_TIMESTAMPTZ) {
+		if (bytes < 3 || strcmp(end - 3, "+00") != 0)
+			return false;
+		end -= 3;
+	}
+	if (form == STAMP_TIME)
+		return is_kept_time(text, end);
+	if (form == STAMP_DATE)
+		return bytes == 10 && is_kept_date(text);
+	return is_kept_date(text) && text[10] == ' ' && is_kept_time(text + 11, end);
+}
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 static void write_micros(char *text, int micros)

@@ -39,6 +39,9 @@ void stamp_to_utc(struct stamp *stamp);
 /* To so many digits of the second. */
 void stamp_round(struct stamp *stamp, int digits);
 int64_t stamp_days(const struct stamp *stamp); /* since 1970-01-01 */
+/* Surely as stamp_write would write it? Fast; no for some that are, such as those with a fraction.
+ */
+bool stamp_is_kept(const char *text, size_t bytes, enum stamp_form form);
 void stamp_write(const struct stamp *stamp, enum stamp_form form, char text[STAMP_TEXT_MAX]);
 
 #endif

@@ -331,6 +331,31 @@ static void write_binary(struct wire_out *out, struct db_value v, enum pg_type t
 	}
 }
 
+static bool is_between(struct db_value v, int64_t least, int64_t most)
+{
+	return v.type == DB_INTEGER && v.integer >= least && v.integer <= most;
+}
+
+bool value_fits(struct db_value value, const struct wire_column *column)
+{
+	if (column->format != 1 || value.type == DB_NULL)
+		return true;
+	switch ((enum pg_type)column->type) {
+	case PG_BOOL:
+	case PG_INT8:
+		return value.type == DB_INTEGER;
+	case PG_INT2:
+		return is_between(value, INT16_MIN, INT16_MAX);
+	case PG_INT4:
+		return is_between(value, INT32_MIN, INT32_MAX);
+	case PG_FLOAT4:
+	case PG_FLOAT8:
+		return value.type == DB_INTEGER || value.type == DB_REAL;
+	default:
+		return true;
+	}
+}
+
 void value_write(struct wire_out *out, struct db_value value, const struct wire_column *column)
 {
 	enum pg_type type = (enum pg_type)column->type;

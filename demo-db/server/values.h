@@ -48,6 +48,9 @@ int16_t value_pg_length(enum pg_type type); /* bytes, -1 variable */
 bool value_has_binary(enum pg_type type);
 
 /* Appends length and bytes of one value of a DataRow, in the column's type and format. */
+/* False: the column is binary and of a type that cannot hold the value. SQLite has a type for each
+ * value, so a column that a first row called a number may hold a text further down. */
+bool value_fits(struct db_value value, const struct wire_column *column);
 void value_write(struct wire_out *out, struct db_value value, const struct wire_column *column);
 
 struct value_error {

@@ -141,6 +141,13 @@ static int connect(
 	return SQLITE_OK;
 }
 
+/* Another function than connect, or the module were a table of every database by itself. */
+static int create(
+	sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out, char **error)
+{
+	return connect(db, arg, argc, argv, out, error);
+}
+
 static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
 	(void)table;
@@ -379,7 +386,7 @@ static int update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_in
 
 #define MODULE(write)                                                                              \
 	{                                                                                          \
-		.iVersion = 2, .xCreate = connect, .xConnect = connect, .xBestIndex = best_index,  \
+		.iVersion = 2, .xCreate = create, .xConnect = connect, .xBestIndex = best_index,   \
 		.xDisconnect = disconnect, .xDestroy = disconnect, .xOpen = open_cursor,           \
 		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = eof,             \
 		.xColumn = column, .xRowid = rowid, .xUpdate = write, .xBegin = begin,             \
@@ -390,9 +397,16 @@ static int update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_in
 static const sqlite3_module read_only = MODULE(NULL);
 static const sqlite3_module writable = MODULE(update);
 
+static const struct view *const views[] = { &view_tasks, &view_holds, &view_resources,
+	&view_decisions, &view_held_back, &view_admission, &view_settings, &view_sessions };
+#define VIEWS (sizeof views / sizeof *views)
+
 bool views_are_guarded(const char *name)
 {
-	return strncasecmp(name, "cancel_", 7) == 0 || strcasecmp(name, "pg_cancel_backend") == 0;
+	for (size_t i = 0; i < VIEWS; i++)
+		if (strcasecmp(name, views[i]->name) == 0)
+			return true;
+	return strcasecmp(name, "cancel_task") == 0 || strcasecmp(name, "pg_cancel_backend") == 0;
 }
 
 static int install(sqlite3 *db, const struct view *view, struct server *server)
@@ -416,14 +430,12 @@ static int install(sqlite3 *db, const struct view *view, struct server *server)
 
 int views_install(void *arg, sqlite3 *db)
 {
-	static const struct view *const views[] = { &view_tasks, &view_holds, &view_resources,
-		&view_decisions, &view_held_back, &view_admission, &view_settings, &view_sessions };
 	int rc = functions_install(db);
 	if (rc == SQLITE_OK)
 		rc = catalog_install(db);
 	if (rc == SQLITE_OK)
 		rc = view_functions_install(arg, db);
-	for (size_t i = 0; rc == SQLITE_OK && i < sizeof views / sizeof *views; i++)
+	for (size_t i = 0; rc == SQLITE_OK && i < VIEWS; i++)
 		rc = install(db, views[i], arg);
 	return rc;
 }

@@ -52,7 +52,7 @@ extern const struct view view_tasks, view_holds, view_resources, view_decisions,
 
 /* All views and functions, on a new connection: 0 or an SQLite error. `arg` is the server. */
 int views_install(void *arg, sqlite3 *db);
-/* Of a function, or of a table in temp: only those who may control call or change it. */
+/* A function or table of ours: only those who may control call or change it. */
 bool views_are_guarded(const char *name);
 /* cancel_task(id) and pg_cancel_backend(process). */
 int view_functions_install(struct server *server, sqlite3 *db);

@@ -264,6 +264,24 @@ static void binary_results_are_binary(void **state)
 	assert_said("1 2 D(,,ab) C(SELECT 1) Z(I)");
 }
 
+/* It was sent as the number 0. */
+static void a_value_without_a_binary_form_is_an_error(void **state)
+{
+	(void)state;
+	wire_parse(&client, "",
+		"select case a when 1 then 1 else 'abc' end from (values (1), (2)) v (a)");
+	wire_bind(&client, "", "", NULL, 0, 1);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	const char *said = wire_talk(&client);
+	assert_non_null(strstr(said, "E(42804) Z(I)"));
+	assert_null(strstr(said, "C(SELECT"));
+	wire_bind(&client, "", "", NULL, 0, 0);
+	wire_execute(&client, "", 0);
+	wire_sync(&client);
+	assert_said("2 D(1) D(abc) C(SELECT 2) Z(I)");
+}
+
 static void wrong_messages_get_their_errors(void **state)
 {
 	(void)state;
@@ -394,6 +412,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_portal_gives_its_rows_in_parts, login, logout),
 		cmocka_unit_test_setup_teardown(a_portal_keeps_only_so_many_rows, login, logout),
 		cmocka_unit_test_setup_teardown(binary_results_are_binary, login, logout),
+		cmocka_unit_test_setup_teardown(
+			a_value_without_a_binary_form_is_an_error, login, logout),
 		cmocka_unit_test_setup_teardown(wrong_messages_get_their_errors, login, logout),
 		cmocka_unit_test_setup_teardown(transactions_work_as_statements_do, login, logout),
 		cmocka_unit_test_setup_teardown(

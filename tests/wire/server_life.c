@@ -2,6 +2,7 @@
 /* Start-up, passwords, limits, timeouts, cancels, the way down, and what a bad client does. */
 #include "wire_client.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -256,6 +257,35 @@ static void sigterm_lets_transactions_end(void **state)
 	wire_close(&a);
 }
 
+/* `demo-db serve 2>&1 | head`: what it says at SIGTERM finds nobody. */
+static void a_log_that_nobody_reads_does_not_end_the_server(void **state)
+{
+	(void)state;
+	start_with(NULL);
+	wire_login(&a, &server, "u");
+	wire_query(&a, "create table t(a int); begin; insert into t values (1)");
+	close(server.errors);
+	server.errors = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	wire_login(&b, &server, "u");
+	kill(server.pid, SIGTERM);
+	assert_string_equal(wire_talk(&b), "E(57P01) EOF"); /* it has been heard */
+	wire_close(&b);
+	assert_string_equal(wire_query(&a, "commit"), "C(COMMIT) Z(I)");
+	assert_int_equal(wire_server_stop(&server), 0);
+	wire_close(&a);
+}
+
+static void a_closed_terminal_ends_it_in_order(void **state)
+{
+	(void)state;
+	start_with(NULL);
+	wire_login(&a, &server, "u");
+	kill(server.pid, SIGHUP);
+	assert_string_equal(wire_talk(&a), "E(57P01) EOF");
+	wire_close(&a);
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
 static void draining_ends_after_its_time(void **state)
 {
 	const char *const options[] = { "--set", "server.drain_s=0", NULL };
@@ -393,6 +423,8 @@ int main(void)
 		cmocka_unit_test_teardown(too_many_sessions_are_told_so, clean),
 		cmocka_unit_test_teardown(sigterm_lets_transactions_end, clean),
 		cmocka_unit_test_teardown(draining_ends_after_its_time, clean),
+		cmocka_unit_test_teardown(a_closed_terminal_ends_it_in_order, clean),
+		cmocka_unit_test_teardown(a_log_that_nobody_reads_does_not_end_the_server, clean),
 		cmocka_unit_test_teardown(an_acknowledged_commit_survives_a_kill, clean),
 		cmocka_unit_test_teardown(a_client_that_does_not_read_is_disconnected, clean),
 		cmocka_unit_test_teardown(a_client_that_hangs_up_stops_its_statement, clean),

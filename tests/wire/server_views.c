@@ -247,9 +247,12 @@ static void those_who_may_not_control_are_refused(void **state)
 		"with x as (select 1) update cancel_settings set value = 'act' where name = 'mode'",
 		"update 'cancel_settings' set value = 'act' where name = 'mode'",
 		"insert into temp.cancel_settings values (1, 2, 3, 4)",
-		"delete from 'temp'.'cancel_settings'" };
+		"delete from 'temp'.'cancel_settings'", "create table cancel_tasks(n int)" };
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
 		assert_string_equal(wire_query(&waiter, ways[i]), "E(42501) Z(I)");
+	assert_string_equal(wire_query(&waiter, "update main.cancel_settings set value = 'act'"),
+		"E(42P01) Z(I)");
+	assert_string_equal(wire_query(&waiter, "select cancel_task(1)"), "E(42501) Z(I)");
 	assert_non_null(strstr(waiter.last_hint, "raise"));
 	assert_string_equal(
 		wire_query(&waiter, "prepare p as update cancel_settings set value = 'act' where "
@@ -264,6 +267,12 @@ static void those_who_may_not_control_are_refused(void **state)
 	assert_string_equal(wire_query(&operator, "drop table cancel_tasks"), "E(42501) Z(I)");
 	assert_string_equal(
 		wire_query(&operator, "alter table cancel_tasks rename to t"), "E(42501) Z(I)");
+	/* or gives it another name */
+	assert_string_equal(wire_query(&waiter, "create virtual table v2 using cancel_settings"),
+		"E(42501) Z(I)");
+	assert_string_equal(
+		wire_query(&waiter, "create virtual table temp.v2 using cancel_settings"),
+		"E(42501) Z(I)");
 	/* a view cannot do it for them */
 	assert_non_null(
 		strstr(wire_query(&operator, "create view v as select cancel_task(1)"), "C("));

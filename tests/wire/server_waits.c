@@ -241,6 +241,37 @@ static void who_came_when_descriptors_were_short_is_served_later(void **state)
 	stop();
 }
 
+/* The kernel's table of connections says so: a keep-alive timer runs on the server's end. */
+static bool is_kept_alive(uint16_t port)
+{
+	char line[256];
+	bool found = false;
+	FILE *table = fopen("/proc/net/tcp", "r");
+	assert_non_null(table);
+	while (fgets(line, sizeof line, table)) {
+		unsigned local_port, state, timer;
+		if (sscanf(line, " %*d: %*x:%x %*x:%*x %x %*x:%*x %x:", &local_port, &state,
+			    &timer) == 3)
+			found |= local_port == port && state == 1 && timer == 2;
+	}
+	fclose(table);
+	return found;
+}
+
+static void who_vanished_is_asked_for(void **state)
+{
+	static const char *const options[] = { "--listen", "127.0.0.1", NULL };
+	static const char *const pairs[] = { "user", "u", NULL };
+	(void)state;
+	start(options);
+	wire_open_tcp(&many[0], server.port);
+	wire_startup(&many[0], pairs);
+	assert_string_equal(wire_talk(&many[0]), "Z(I)");
+	assert_true(is_kept_alive(server.port));
+	wire_close(&many[0]);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +284,7 @@ int main(void)
 		cmocka_unit_test_teardown(bytes_and_the_end_at_once_are_noticed, clean),
 		cmocka_unit_test_teardown(
 			who_came_when_descriptors_were_short_is_served_later, clean),
+		cmocka_unit_test_teardown(who_vanished_is_asked_for, clean),
 		cmocka_unit_test_teardown(nobody_sends_much_before_the_password, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,12 +110,36 @@ static void what_is_no_date_is_told_from_one_there_never_is(void **state)
 	assert_refused("2024-1-2 0:0:0 pm x", STAMP_SYNTAX);
 }
 
+static void what_is_kept_is_known_without_reading(void **state)
+{
+	static const char *const kept[] = { "2024-02-29", "12:34:56", "2024-12-01 00:00:00",
+		"2024-12-01 23:59:59+00" };
+	static const char *const others[] = { "2023-02-29", "2024-00-01", "2024-13-01",
+		"0000-01-01", "2024-1-01", "24:00:00", "12:60:00", "12:34:60",
+		"2024-12-01T00:00:00", "2024-12-01 00:00:00+01", "2024-12-01 00:00:00.10",
+		"2024-12-01 00:00:00.", "2024-12-01 00:00:00.1234567", "2024-12-01 00:00:00.1x",
+		"2024-12-01 00:00", "+00", "", "x" };
+	(void)state;
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		enum stamp_form form = (enum stamp_form)i;
+		assert_true(stamp_is_kept(kept[i], strlen(kept[i]), form));
+		assert_read(kept[i], form, kept[i]);
+	}
+	assert_true(stamp_is_kept("2024-12-01 00:00:00.123456", 26, STAMP_TIMESTAMP));
+	assert_true(stamp_is_kept("12:34:56.5", 10, STAMP_TIME));
+	assert_true(stamp_is_kept("2024-12-01 00:00:00.01+00", 25, STAMP_TIMESTAMPTZ));
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		for (enum stamp_form form = STAMP_DATE; form <= STAMP_TIMESTAMPTZ; form++)
+			assert_false(stamp_is_kept(others[i], strlen(others[i]), form));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_offset_moves_the_day),
 		cmocka_unit_test(what_is_carried_is_carried_far),
 		cmocka_unit_test(days_are_counted_both_ways),
+		cmocka_unit_test(what_is_kept_is_known_without_reading),
 		cmocka_unit_test(words_stand_for_days),
 		cmocka_unit_test(what_is_no_date_is_told_from_one_there_never_is),
 	};
