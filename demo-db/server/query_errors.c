@@ -35,7 +35,7 @@ bool query_fail_cancelled(struct client *client)
 
 static int position_of(const struct query *q, const struct wording *wording)
 {
-	int position = wording->position;
+	int position = q->written ? wording->position : 0;
 	if (position && q->simple)
 		position += wording_characters(q->text_start, (size_t)(q->written - q->text_start));
 	return position;
@@ -48,12 +48,17 @@ bool query_fail_by_engine(struct client *client)
 	struct wording wording;
 	bool by_client = q->result.cancelled && !q->result.by_library && !q->result.while_idle;
 	const char *words = by_client ? cancelled_words(client) : NULL;
-	const struct wording_source source = { .sqlstate = q->result.sqlstate,
+	const struct statement *s = q->statement; /* NULL: the COMMIT of a Sync */
+	struct wording_source source = { .sqlstate = q->result.sqlstate,
 		.message = words ? words : q->result.message,
 		.text = q->written,
-		.text_bytes = q->written_bytes,
-		.sql = q->statement->dialect.sql,
+		.text_bytes = q->written ? q->written_bytes : 0,
+		.sql = s ? s->dialect.sql : NULL,
 		.offset = q->result.error_offset };
+	if (!source.text && s) { /* by EXECUTE: what it is, but not where */
+		source.text = s->source;
+		source.text_bytes = s->source_bytes;
+	}
 	if (q->too_many_rows) {
 		return query_fail(client, "54000", "the portals keep too many rows",
 			"Fetch without a row limit, or with LIMIT and OFFSET.");

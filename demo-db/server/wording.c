@@ -336,8 +336,12 @@ static bool word_foreign_key(const struct wording_source *source, struct wording
 	const char *what = token_is(&verb, "insert")   ? "insert or update on table"
 			   : token_is(&verb, "delete") ? "update or delete on table"
 						       : "insert, update or delete on table";
-	snprintf(w->message, sizeof w->message, "%s \"%s\" violates foreign key constraint", what,
-		table);
+	if (*table)
+		snprintf(w->message, sizeof w->message, "%s \"%s\" violates foreign key constraint",
+			what, table);
+	else /* deferred, and found by COMMIT */
+		snprintf(w->message, sizeof w->message,
+			"insert, update or delete violates foreign key constraint");
 	return true;
 }
 

@@ -368,6 +368,38 @@ static void vacuum_does_not_depend_on_how_the_bytes_come(void **state)
 	assert_said("Z(I)");
 }
 
+#define PARENTS "create table parents(id int primary key)"
+#define CHILDREN                                                                                   \
+	"create table children(id int primary key, parent int references parents(id) deferrable "  \
+	"initially deferred, n int check (n > 0))"
+
+/* The server's end, once: the COMMIT belongs to no statement. */
+static void a_commit_that_fails_at_the_sync_is_an_error(void **state)
+{
+	(void)state;
+	assert_string_equal(wire_query(&client, PARENTS), "C(CREATE TABLE) Z(I)");
+	assert_string_equal(wire_query(&client, CHILDREN), "C(CREATE TABLE) Z(I)");
+	for (int i = 0; i < 2; i++) {
+		wire_parse(&client, "",
+			i ? "insert into children values (2, 7)"
+			  : "insert into children values (1, 7)");
+		wire_bind(&client, "", "", NULL, 0, 0);
+		wire_execute(&client, "", 0);
+	}
+	wire_sync(&client);
+	assert_said("1 2 C(INSERT 0 1) 1 2 C(INSERT 0 1) E(23503) Z(I)");
+	assert_string_equal(
+		client.last_error, "insert, update or delete violates foreign key constraint");
+	assert_string_equal(wire_query(&client, "select count(*) from children"),
+		"T(count:20) D(0) C(SELECT 1) Z(I)");
+	/* EXECUTE's errors tell the table, and no place in another text */
+	wire_query(&client, "prepare c(int) as insert into children values (3, null, $1)");
+	assert_string_equal(wire_query(&client, "execute c(-1)"), "E(23514) Z(I)");
+	assert_string_equal(client.last_error,
+		"new row for relation \"children\" violates check constraint \"children_n_check\"");
+	assert_int_equal(client.last_position, 0);
+}
+
 static void a_refused_message_fails_the_block(void **state)
 {
 	(void)state;
@@ -421,6 +453,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			parameters_have_numbers_the_protocol_can_tell, login, logout),
 		cmocka_unit_test_setup_teardown(values_that_are_no_text_are_refused, login, logout),
+		cmocka_unit_test_setup_teardown(
+			a_commit_that_fails_at_the_sync_is_an_error, login, logout),
 		cmocka_unit_test_setup_teardown(a_refused_message_fails_the_block, login, logout),
 		cmocka_unit_test_setup_teardown(
 			vacuum_does_not_depend_on_how_the_bytes_come, login, logout),
