@@ -159,6 +159,8 @@ void db_reads_schema(bool on);
  * another or compiles it again, which it does before it runs in a changed schema: as long as it is
  * the same, what was looked up in the schema holds. 0: no statement is run. */
 uint64_t db_compile_number(void);
+/* How many statements this thread has begun to run. */
+uint64_t db_run_number(void);
 
 /* Opens the data folder and starts the workers. 0, or a negative error with one line of at most
  * DB_MESSAGE_MAX bytes in `message` (may be NULL). Nothing is left behind on error. Call

@@ -219,6 +219,13 @@ uint64_t db_compile_number(void)
 	return running ? running->authorizer.calls : 0;
 }
 
+static _Thread_local uint64_t runs;
+
+uint64_t db_run_number(void)
+{
+	return runs;
+}
+
 static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 {
 	const struct db_row row = { .stmt = stmt };
@@ -279,6 +286,7 @@ static int step_fenced(struct db_session *session, struct compiled *compiled)
 		progress_tell_long(&connection->progress, speak_up, session);
 	authorizer_check(&connection->authorizer, &compiled->locks, compiled->verb == VERB_VACUUM);
 	running = connection;
+	runs++;
 	int rc = session_start_step(session, connection->db) ? step_rows(session, compiled->stmt)
 							     : cancelled(session);
 	running = NULL;

@@ -258,6 +258,8 @@ bool compiled_wants_plan(const struct compiled *compiled)
 		"except", "over", "join", "create", "with" };
 	if (compiled->plan.made || !compiled->stmt)
 		return false;
+	if (compiled->verb == VERB_INSERT && !strcasestr(compiled->sql, "select"))
+		return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcasestr(compiled->sql, words[i]))
 			return true;

@@ -6,8 +6,8 @@
 #include "demo-db/server/assign.h"
 #include "demo-db/engine/engine.h"
 #include "demo-db/server/functions_casts.h"
-#include "demo-db/server/functions_text.h"
 #include "demo-db/server/stamps.h"
+#include "demo-db/server/stored.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -16,13 +16,17 @@
 #include <string.h>
 #include <strings.h>
 
+/* Not deterministic: for a constant's sake SQLite would copy the call and guard it. */
+#define ASSIGN_FLAGS   (SQLITE_UTF8 | SQLITE_INNOCUOUS)
 #define NAMED_MAX      128 /* columns remembered on a connection … */
 #define PROBES_MAX     8   /* … and how many of them may be looked at */
 #define PLACES_MAX     256
 #define NAME_MAX_BYTES 128
+#define PLACE_NAMES    STORED_MAX /* places whose columns' names are remembered */
 
-#define FIRST_SHIFT  8	/* in a type: the length, or the precision */
-#define SECOND_SHIFT 40 /* … the scale */
+#define SIZE_MOST    10485760 /* characters of a text, as there */
+#define FIRST_SHIFT  8	      /* in a type: the length, or the precision */
+#define SECOND_SHIFT 40	      /* … the scale */
 
 enum kind { /* of a column; ANY is what SQLite's affinity does */
 	KIND_ANY,
@@ -115,14 +119,17 @@ static int64_t type_of(const char *declared, bool primary)
 {
 	enum kind kind = declared ? kind_of(declared) : KIND_ANY;
 	const char *open = kind == KIND_ANY ? NULL : strchr(declared, '(');
-	int first = 0, second = 0;
-	bool sized = open && sscanf(open, "(%8d ,%4d", &first, &second) >= 1;
-	if (first < 0 || second < 0)
+	char *end = NULL;
+	bool sized = open && isdigit((unsigned char)open[1 + strspn(open + 1, " ")]);
+	long first = sized ? strtol(open + 1, &end, 10) : 0, second = 0;
+	if (sized && end[strspn(end, " ")] == ',')
+		second = strtol(end + strspn(end, " ,"), NULL, 10);
+	if ((open && !sized) || first > SIZE_MOST || second < 0 || second > SIZE_MOST)
 		return KIND_ANY;
 	if (kind == KIND_TIME || kind == KIND_TIMESTAMP || kind == KIND_TIMESTAMPTZ)
-		return type_of_time(declared, kind, first, sized);
+		return type_of_time(declared, kind, (int)first, sized);
 	if (kind == KIND_CHAR || kind == KIND_VARCHAR)
-		return type_of_text(declared, kind, first);
+		return type_of_text(declared, kind, (int)first);
 	if (kind == KIND_INT4 && primary && strcasecmp(declared, "integer") == 0)
 		kind = KIND_ROWID;
 	return (int64_t)kind | (int64_t)first << FIRST_SHIFT | (int64_t)second << SECOND_SHIFT;
@@ -145,6 +152,7 @@ struct columns {
 	char table[NAME_MAX_BYTES];
 	int count;
 	int64_t placed[PLACES_MAX];
+	char names[PLACE_NAMES][NAME_MAX_BYTES]; /* table.column */
 };
 
 static int read_places(struct columns *columns, sqlite3 *db, const char *table)
@@ -156,10 +164,14 @@ static int read_places(struct columns *columns, sqlite3 *db, const char *table)
 	int rc = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(stmt);
-	for (; rc == SQLITE_ROW && columns->count < PLACES_MAX; rc = sqlite3_step(stmt))
+	for (; rc == SQLITE_ROW && columns->count < PLACES_MAX; rc = sqlite3_step(stmt)) {
+		if (columns->count < PLACE_NAMES)
+			snprintf(columns->names[columns->count], NAME_MAX_BYTES, "%s.%s", table,
+				(const char *)sqlite3_column_text(stmt, 1));
 		columns->placed[columns->count++] =
 			type_of((const char *)sqlite3_column_text(stmt, 2),
 				sqlite3_column_int(stmt, 5) != 0);
+	}
 	sqlite3_finalize(stmt);
 	db_reads_schema(false);
 	sqlite3_free(sql);
@@ -280,29 +292,62 @@ static void store(sqlite3_context *c, int64_t type, sqlite3_value *value)
 	}
 }
 
+/* What is about to be stored, where it is sure how PostgreSQL would show it. */
+static void note(const char *column, int64_t type, sqlite3_value *value)
+{
+	enum kind kind = (enum kind)(type & 0xff);
+	bool plain = kind == KIND_ANY || kind == KIND_VARCHAR,
+	     whole = plain || kind == KIND_INT2 || kind == KIND_INT4 || kind == KIND_INT8 ||
+		     kind == KIND_ROWID;
+	int stored = sqlite3_value_type(value);
+	if (stored == SQLITE_INTEGER && whole) {
+		stored_integer(column, sqlite3_value_int64(value));
+		return;
+	}
+	const char *text = stored == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+	size_t bytes = text ? (size_t)sqlite3_value_bytes(value) : 0;
+	enum stamp_form form = kind == KIND_DATE	? STAMP_DATE
+			       : kind == KIND_TIMESTAMP ? STAMP_TIMESTAMP
+							: STAMP_TIMESTAMPTZ;
+	bool stamp = kind == KIND_DATE || kind == KIND_TIMESTAMP || kind == KIND_TIMESTAMPTZ;
+	if (text && whole && !plain)
+		stored_integer(column, strtoll(text, NULL, 10));
+	else if (text && ((plain && text[bytes ? bytes - 1 : 0] != ' ') ||
+				 (stamp && stamp_is_kept(text, bytes, form))))
+		stored_text(column, text, bytes);
+	else
+		stored_unknown(column);
+}
+
 static void assign(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	const char *name = (const char *)sqlite3_value_text(argv[1]);
 	(void)argc;
-	if (name && sqlite3_value_type(argv[0]) != SQLITE_NULL)
-		store(c, find_named(sqlite3_user_data(c), sqlite3_context_db_handle(c), name),
-			argv[0]);
-	else
+	if (!name || sqlite3_value_type(argv[0]) == SQLITE_NULL) {
 		sqlite3_result_value(c, argv[0]);
+		return;
+	}
+	int64_t type = find_named(sqlite3_user_data(c), sqlite3_context_db_handle(c), name);
+	note(name, type, argv[0]);
+	store(c, type, argv[0]);
 }
 
 static void assign_placed(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
+	struct columns *columns = sqlite3_user_data(c);
 	const char *table = (const char *)sqlite3_value_text(argv[1]);
+	int place = sqlite3_value_int(argv[2]);
 	int64_t type = KIND_ANY;
-	int rc = table ? find_placed(sqlite3_user_data(c), sqlite3_context_db_handle(c), table,
-				 sqlite3_value_int(argv[2]), &type)
+	int rc = table ? find_placed(columns, sqlite3_context_db_handle(c), table, place, &type)
 		       : SQLITE_OK;
 	(void)argc;
 	if (rc != SQLITE_OK)
 		sqlite3_result_error_code(c, rc);
-	else if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
-		store(c, type, argv[0]);
+	if (rc != SQLITE_OK || sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	if (place >= 0 && place < PLACE_NAMES && place < columns->count)
+		note(columns->names[place], type, argv[0]);
+	store(c, type, argv[0]);
 }
 
 /* ---- Defaults -------------------------------------------------------------------------------- */
@@ -358,12 +403,12 @@ int assign_install(sqlite3 *db)
 	if (!columns)
 		return SQLITE_NOMEM;
 	int rc = sqlite3_create_function_v2(
-		db, "pg_assign", 2, FUNCTIONS_FLAGS, columns, assign, NULL, NULL, free);
+		db, "pg_assign", 2, ASSIGN_FLAGS, columns, assign, NULL, NULL, free);
 	if (rc == SQLITE_OK) /* its data goes with the other's */
-		rc = sqlite3_create_function_v2(db, "pg_assign", 3, FUNCTIONS_FLAGS, columns,
-			assign_placed, NULL, NULL, NULL);
+		rc = sqlite3_create_function_v2(
+			db, "pg_assign", 3, ASSIGN_FLAGS, columns, assign_placed, NULL, NULL, NULL);
 	for (int arguments = 1; rc == SQLITE_OK && arguments <= 2; arguments++)
-		rc = sqlite3_create_function_v2(db, "pg_default", arguments,
-			SQLITE_UTF8 | SQLITE_INNOCUOUS, NULL, give_default, NULL, NULL, NULL);
+		rc = sqlite3_create_function_v2(db, "pg_default", arguments, ASSIGN_FLAGS, NULL,
+			give_default, NULL, NULL, NULL);
 	return rc;
 }

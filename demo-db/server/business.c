@@ -46,8 +46,10 @@ static bool is_view_name(const struct token *t)
 		"cancel_sessions" };
 	bool word = t->kind == TOKEN_WORD || t->kind == TOKEN_NAME;
 	size_t quote = t->kind == TOKEN_NAME;
+	if (!word || (t->text[quote] | 0x20) != 'c')
+		return false;
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-		if (word && t->bytes == strlen(views[i]) + 2 * quote &&
+		if (t->bytes == strlen(views[i]) + 2 * quote &&
 			strncasecmp(t->text + quote, views[i], strlen(views[i])) == 0)
 			return true;
 	return false;

@@ -548,6 +548,8 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 	result->kind = DIALECT_SQL;
 	result->sql = rewrite.sql;
 	result->rows_at = rewrite.rows_at;
+	result->stores_last = rewrite.stores_last;
+	result->assigns = rewrite.assigns;
 	return status;
 }
 

@@ -10,7 +10,8 @@
  *   $tag$text$tag$, E'a\nb'        'text' with quotes doubled, escapes resolved
  *   now(), version(), current_user, current_database() …   an SQLite expression or a literal
  *   INSERT … VALUES (x), UPDATE … SET a = x   x is pg_assign(x, 't.a'); assign.h
- *   INSERT … several rows, or SELECT   WITH pg_source(c1, …) AS (…) SELECT pg_assign(c1, …), …
+ *   INSERT … several rows          SELECT pg_assign(column1, 't.a'), … FROM (VALUES …)
+ *   INSERT … SELECT                WITH pg_source(c1, …) AS (SELECT …) SELECT pg_assign(c1, …), …
  *   DEFAULT as a value             pg_default('t.a')
  *   DELETE FROM t USING u WHERE …  DELETE FROM t WHERE EXISTS (SELECT 1 FROM u WHERE …)
  *   int of CREATE and ALTER        int4: INT is what CREATE TABLE AS makes of every integer
@@ -83,6 +84,8 @@ struct dialect {
 	char *sql;	/* owned: dialect_free */
 	char *rest;	/* owned: another statement, untranslated, that belongs to it; NULL: none */
 	size_t rows_at; /* of an INSERT without a list of columns: where its rows begin, or 0 */
+	bool assigns;	/* an INSERT or UPDATE */
+	bool stores_last; /* when a row is refused, its values were the last to be assigned */
 	char name[DIALECT_NAME_MAX], value[DIALECT_TEXT_MAX];
 	bool value_default, local;
 	char tag[32];

@@ -74,17 +74,21 @@ static bool skip_quoted(struct lexer *lexer, bool backslash)
 {
 	const char quote = *lexer->at++;
 	while (lexer->at < lexer->end) {
-		if (backslash && *lexer->at == '\\' && left(lexer) > 1) {
-			lexer->at += 2;
-		} else if (*lexer->at != quote) {
-			lexer->at++;
-		} else if (peek(lexer, 1) == quote) {
-			lexer->at += 2;
-		} else {
-			lexer->at++;
-			return true;
+		const char *close = memchr(lexer->at, quote, left(lexer));
+		const char *escape = backslash ? memchr(lexer->at, '\\', left(lexer)) : NULL;
+		if (escape && (!close || escape < close)) {
+			lexer->at = escape + (lexer->end - escape > 1 ? 2 : 1);
+			continue;
 		}
+		if (!close)
+			break;
+		lexer->at = close;
+		bool doubled = peek(lexer, 1) == quote;
+		lexer->at += 1 + doubled;
+		if (!doubled)
+			return true;
 	}
+	lexer->at = lexer->end;
 	return false;
 }
 
@@ -185,16 +189,22 @@ struct token lexer_next(struct lexer *lexer)
 	return token;
 }
 
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+/* Most words differ in their first letter. */
 bool token_is(const struct token *token, const char *word)
 {
-	return token->kind == TOKEN_WORD && strlen(word) == token->bytes &&
-	       strncasecmp(token->text, word, token->bytes) == 0;
+	return token->kind == TOKEN_WORD && lower(token->text[0]) == lower(word[0]) &&
+	       strlen(word) == token->bytes && strncasecmp(token->text, word, token->bytes) == 0;
 }
 
 bool token_is_symbol(const struct token *token, const char *symbol)
 {
-	return token->kind == TOKEN_SYMBOL && strlen(symbol) == token->bytes &&
-	       memcmp(token->text, symbol, token->bytes) == 0;
+	return token->kind == TOKEN_SYMBOL && token->text[0] == symbol[0] &&
+	       strlen(symbol) == token->bytes && memcmp(token->text, symbol, token->bytes) == 0;
 }
 
 /* CREATE TRIGGER has semicolons inside BEGIN … END. */

@@ -65,27 +65,53 @@ static void skip_behind(struct lexer *lexer, const char *word)
 
 struct walk { /* over a translation, past what rewrite_assign.c wrote */
 	struct lexer lexer;
-	bool assigned; /* inside pg_assign( value , … ) */
+	enum { NOWHERE, IN_VALUE, IN_ROWS } inside; /* of pg_assign(value, …), of FROM (VALUES …) */
 	unsigned depth;
 };
 
+/* The end of what is around a value or rows. */
+static bool skip_end(struct walk *w)
+{
+	static const char *const comma[] = { ",", NULL }, *const close[] = { ")", NULL };
+	static const char *const all[] = { "where", "true", NULL };
+	if (w->depth)
+		return false;
+	if (w->inside == IN_VALUE && skip_words(&w->lexer, comma)) {
+		skip_behind(&w->lexer, ")");
+	} else if (w->inside == IN_ROWS && skip_words(&w->lexer, close)) {
+		skip_words(&w->lexer, all);
+	} else {
+		return false;
+	}
+	w->inside = NOWHERE;
+	return true;
+}
+
 static bool skip_added(struct walk *w)
 {
-	static const char *const value[] = { "pg_assign", "(", NULL }, *const comma[] = { ",",
-		NULL };
-	static const char *const rows[] = { "with", "pg_source", "(", NULL };
+	static const char *const value[] = { "pg_assign", "(", NULL };
+	static const char *const stated[] = { "pg_default", "(", NULL };
+	static const char *const rows[] = { "select", "pg_assign", "(", "column1", NULL };
+	static const char *const query[] = { "with", "pg_source", "(", NULL };
 	static const char *const chosen[] = { ")", "select", "pg_assign", NULL };
-	if (w->assigned && w->depth == 0 && skip_words(&w->lexer, comma)) {
-		skip_behind(&w->lexer, ")");
-		w->assigned = false;
-	} else if (skip_words(&w->lexer, rows)) {
+	static const char *const all[] = { "where", "true", NULL };
+	if (skip_end(w))
+		return true;
+	if (skip_words(&w->lexer, rows)) {
+		skip_behind(&w->lexer, "from");
+		skip_behind(&w->lexer, "(");
+		w->inside = IN_ROWS;
+		w->depth = 0;
+	} else if (skip_words(&w->lexer, query)) {
 		skip_behind(&w->lexer, "as");
 		skip_behind(&w->lexer, "(");
 	} else if (skip_words(&w->lexer, chosen)) {
 		skip_behind(&w->lexer, "pg_source");
-		skip_behind(&w->lexer, "true");
+		skip_words(&w->lexer, all);
+	} else if (skip_words(&w->lexer, stated)) {
+		skip_behind(&w->lexer, ")");
 	} else if (skip_words(&w->lexer, value)) {
-		w->assigned = true;
+		w->inside = IN_VALUE;
 		w->depth = 0;
 	} else {
 		return false;

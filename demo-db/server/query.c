@@ -14,6 +14,7 @@
 #include "demo-db/server/rows.h"
 #include "demo-db/server/server.h"
 #include "demo-db/server/short_insert.h"
+#include "demo-db/server/stored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,13 @@ void query_take(struct query *q, struct statement *statement)
 /* ---- Starting a statement -------------------------------------------------------------------
  */
 
+/* On the thread that ran the statement, before it runs another. */
+static void note_key(struct query *q)
+{
+	if (q->result.status != DB_EUNIQUE || !stored_key(q->result.message, q->key, sizeof q->key))
+		q->key[0] = '\0';
+}
+
 void query_ended(struct client *client, const struct db_result *result)
 {
 	struct query *q = &client->query;
@@ -75,6 +83,7 @@ void query_ended(struct client *client, const struct db_result *result)
 	q->result = *result;
 	snprintf(q->message, sizeof q->message, "%s", result->message);
 	q->result.message = q->message;
+	note_key(q);
 	atomic_store_explicit(&q->running, RUNNING_ENDED, memory_order_release);
 	reactor_kick(client->server->reactor, &client->source);
 	atomic_store_explicit(&client->in_callback, false, memory_order_release);
@@ -102,6 +111,7 @@ static bool start(struct client *client, enum query_step next)
 		return false;
 	}
 	atomic_store_explicit(&q->running, RUNNING_NOTHING, memory_order_relaxed);
+	note_key(q);
 	return true;
 }
 

@@ -13,6 +13,7 @@
 #include "demo-db/server/business.h"
 #include "demo-db/server/literals.h"
 #include "demo-db/server/protocol.h"
+#include "demo-db/server/wording.h"
 
 #include <stdatomic.h>
 
@@ -67,6 +68,7 @@ struct query {
 	char message[DB_MESSAGE_MAX];
 	struct db_value literals[LITERALS_MAX];
 	uint16_t literal_count;	  /* taken out of the text, or given to EXECUTE … */
+	char key[WORDING_MAX];	  /* the words about a key that is there; "" none */
 	char *expanded;		  /* what is run in place of the statement's; owned; NULL: none */
 	char *executed;		  /* … whose texts lie here; owned */
 	_Atomic uint32_t running; /* enum query_running; the worker's last word is ENDED */

@@ -70,8 +70,9 @@ bool query_fail_by_engine(struct client *client)
 			client, "42804", wording.message, "Ask for text, or CAST it to one type.");
 	}
 	wording_of(&source, &wording);
-	client_error(client, wording.sqlstate, wording.message, wording.detail, wording.hint,
-		position_of(q, &wording));
+	bool key = *q->key && q->statement->dialect.stores_last;
+	client_error(client, wording.sqlstate, wording.message, key ? q->key : wording.detail,
+		wording.hint, position_of(q, &wording));
 	q->failed = true;
 	q->step = STEP_FAILED;
 	return true;

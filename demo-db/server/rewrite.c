@@ -347,6 +347,8 @@ int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 		finish(&r);
 	rewrite_append(&r.out, "", 0); /* a text even if everything was dropped */
 	rewrite->sql = r.out.data;
+	rewrite->stores_last = r.assign.stores_last;
+	rewrite->assigns = r.assign.table.text != NULL;
 	if (r.assign.unlisted)
 		rewrite->rows_at = (size_t)(r.assign.rows_at - sql);
 	return r.out.failed ? -1 : 0;

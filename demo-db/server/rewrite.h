@@ -11,8 +11,10 @@
 
 struct rewrite {
 	const struct dialect_context *context;
-	char *sql;	/* the result, malloc'ed; the caller frees it */
-	size_t rows_at; /* of an INSERT without a list of columns: where its rows begin, or 0 */
+	char *sql;	  /* the result, malloc'ed; the caller frees it */
+	size_t rows_at;	  /* of an INSERT without a list of columns: where its rows begin, or 0 */
+	bool assigns;	  /* an INSERT or UPDATE */
+	bool stores_last; /* when a row is refused, its values were the last to be assigned */
 	char sqlstate[6];
 	char error[DIALECT_TEXT_MAX]; /* "" when it went well */
 };

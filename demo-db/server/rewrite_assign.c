@@ -3,7 +3,8 @@
  * Owns what is stored into columns: each value of an INSERT, UPDATE or upsert goes through
  * pg_assign(value, column), which refuses or fits it (assign.h). A column of an INSERT
  * without a list is told by its place. Several rows and those of a SELECT become a common table
- * whose columns are assigned. It must not know what types there are.
+ * whose columns are assigned (of several rows of VALUES, a subquery). It must not know what types
+ * there are.
  */
 #include "demo-db/server/rewriter.h"
 
@@ -38,13 +39,17 @@ static void write_name(struct text *out, const struct token *name, bool escape)
 {
 	bool quoted = name->kind == TOKEN_NAME;
 	const char *at = name->text + quoted, *end = name->text + name->bytes - quoted;
+	if (!quoted) { /* a word has none of these */
+		rewrite_append(out, at, name->bytes);
+		return;
+	}
 	for (; at < end; at++) {
 		if (*at == '\'')
 			rewrite_append(out, "'", 1);
 		if (escape && (*at == '.' || *at == '\\'))
 			rewrite_append(out, "\\", 1);
 		rewrite_append(out, at, 1);
-		at += quoted && *at == '"'; /* the first of a doubled quote */
+		at += *at == '"'; /* the first of a doubled quote */
 	}
 }
 
@@ -112,13 +117,15 @@ static void close_value(struct rewriter *r)
 /* DEFAULT as a whole value, that of the column `ahead` of the next one. True: it is behind. */
 static bool write_default(struct rewriter *r, unsigned ahead)
 {
-	struct token next = rewrite_look(r);
-	struct assignment there = r->assign;
 	static const char *const ends[] = { "where", "from", "returning", NULL };
+	if (!token_is(&r->token, "default"))
+		return false;
+	struct assignment there = r->assign;
+	struct token next = rewrite_look(r);
 	bool whole = token_is_symbol(&next, ",") || token_is_symbol(&next, ")") ||
 		     token_is_symbol(&next, ";") || next.kind == TOKEN_END ||
 		     rewrite_in_list(&next, ends);
-	if (!token_is(&r->token, "default") || !whole)
+	if (!whole)
 		return false;
 	while (ahead--)
 		next_column(&there);
@@ -199,40 +206,62 @@ static unsigned count_columns(const struct rewriter *r)
 	return token_is(&r->token, "select") ? count_selected(lexer) : 0;
 }
 
+/* pg_assign(c1, 't.a'), … of the columns of the rows. */
+static void write_assigned(struct rewriter *r, const char *column)
+{
+	char name[40];
+	for (unsigned i = 1; i <= r->assign.count; i++) {
+		snprintf(name, sizeof name, "%s pg_assign(%s%u, ", i > 1 ? "," : "", column, i);
+		rewrite_append_text(&r->out, name);
+		write_column(r, &r->assign);
+	}
+}
+
+/* Columns of a query get names by a common table; those of VALUES have them: column1, … */
 static void open_rows(struct rewriter *r)
 {
+	struct assignment *a = &r->assign;
 	char name[24];
-	bool values = token_is(&r->token, "values");
-	unsigned count = count_columns(r);
-	if (count == 0) {
-		r->assign.part = r->assign.tuple ? ASSIGN_VALUE : ASSIGN_NOTHING;
+	a->count = count_columns(r);
+	a->values = token_is(&r->token, "values");
+	if (a->count == 0) {
+		a->part = a->tuple ? ASSIGN_VALUE : ASSIGN_NOTHING;
 		return;
 	}
-	rewrite_append_text(&r->out, r->token.spaced ? " WITH " SOURCE "(" : "WITH " SOURCE "(");
-	for (unsigned i = 1; i <= count; i++) {
-		snprintf(name, sizeof name, i > 1 ? ", c%u" : "c%u", i);
-		rewrite_append_text(&r->out, name);
-	}
-	rewrite_append_text(&r->out, ") AS (");
+	if (r->token.spaced)
+		rewrite_append_text(&r->out, " ");
 	r->token.spaced = false;
-	r->assign.count = count;
-	r->assign.values = values;
-	r->assign.part = ASSIGN_ROWS;
-	r->assign.depth = r->depth;
+	if (a->values) {
+		struct assignment before = *a; /* DEFAULT asks for its column again */
+		rewrite_append_text(&r->out, "SELECT");
+		write_assigned(r, "column");
+		*a = before;
+		rewrite_append_text(&r->out, " FROM (");
+	} else {
+		rewrite_append_text(&r->out, "WITH " SOURCE "(");
+		for (unsigned i = 1; i <= a->count; i++) {
+			snprintf(name, sizeof name, i > 1 ? ", c%u" : "c%u", i);
+			rewrite_append_text(&r->out, name);
+		}
+		rewrite_append_text(&r->out, ") AS (");
+	}
+	a->part = ASSIGN_ROWS;
+	a->depth = r->depth;
 }
 
 static void close_rows(struct rewriter *r)
 {
-	char name[40];
-	rewrite_append_text(&r->out, ") SELECT");
-	for (unsigned i = 1; i <= r->assign.count; i++) {
-		snprintf(name, sizeof name, "%s pg_assign(c%u, ", i > 1 ? "," : "", i);
-		rewrite_append_text(&r->out, name);
-		write_column(r, &r->assign);
+	struct assignment *a = &r->assign;
+	rewrite_append_text(&r->out, ")");
+	if (!a->values) {
+		rewrite_append_text(&r->out, " SELECT");
+		write_assigned(r, "c");
+		rewrite_append_text(&r->out, " FROM " SOURCE);
 	}
-	rewrite_append_text(&r->out, " FROM " SOURCE " WHERE true");
+	if (token_is(&r->token, "on")) /* SQLite's grammar takes it for a join's */
+		rewrite_append_text(&r->out, " WHERE true");
 	r->operand_at = REWRITE_NO_OPERAND;
-	r->assign.part = r->assign.tuple ? ASSIGN_VALUE : ASSIGN_NOTHING;
+	a->part = a->tuple ? ASSIGN_VALUE : ASSIGN_NOTHING;
 }
 
 /* Inside rows of VALUES: a value that is DEFAULT. */
@@ -250,12 +279,14 @@ static void walk_rows(struct rewriter *r)
 
 static bool ends_rows(const struct rewriter *r)
 {
-	struct token next = rewrite_look(r);
 	const struct token *t = &r->token;
 	if (r->depth != r->assign.depth)
 		return false;
-	return token_is(t, "returning") || token_is_symbol(t, ";") || token_is_symbol(t, ")") ||
-	       (token_is(t, "on") && token_is(&next, "conflict"));
+	if (token_is(t, "on")) {
+		struct token next = rewrite_look(r);
+		return token_is(&next, "conflict");
+	}
+	return token_is(t, "returning") || token_is_symbol(t, ";") || token_is_symbol(t, ")");
 }
 
 /* ---- INSERT ---------------------------------------------------------------------------------- */
@@ -294,6 +325,7 @@ static void begin_rows(struct rewriter *r)
 	static const char *const queries[] = { "select", "with", NULL };
 	bool values = token_is(&r->token, "values");
 	r->assign.part = ASSIGN_NOTHING;
+	r->assign.stores_last = values;
 	if (values && !is_several(r->lexer)) {
 		r->assign.part = ASSIGN_ROW;
 		r->assign.depth = r->depth + 1;
@@ -329,7 +361,7 @@ static void read_update(struct rewriter *r)
 	struct token t = lexer_next(&lexer);
 	if (token_is(&t, "only"))
 		t = lexer_next(&lexer);
-	r->assign = (struct assignment){ .part = ASSIGN_NOTHING };
+	r->assign = (struct assignment){ .part = ASSIGN_NOTHING, .stores_last = true };
 	read_name(&lexer, &t, &r->assign.table);
 }
 
@@ -364,6 +396,7 @@ static void walk_expression(struct rewriter *r)
 		return;
 	close_value(r);
 	a->tuple = false;
+	a->stores_last = a->stores_last && !token_is(&r->token, "from");
 	a->part = token_is_symbol(&r->token, ",") ? ASSIGN_TARGET : ASSIGN_NOTHING;
 }
 
@@ -395,8 +428,10 @@ static void look_for_changes(struct rewriter *r)
 		read_insert(r);
 	else if (token_is(t, "update") && !token_is(&r->previous, "do"))
 		read_update(r);
-	else if (token_is(t, "set") && r->assign.table.text)
+	else if (token_is(t, "set") && r->assign.table.text) {
 		r->assign.part = ASSIGN_TARGET;
+		r->assign.stores_last = r->assign.stores_last && !r->assign.rows_at;
+	}
 }
 
 void rewrite_assign(struct rewriter *r)

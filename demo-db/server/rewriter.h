@@ -48,10 +48,11 @@ struct assignment {
 	unsigned item;	      /* in a row of it */
 	unsigned depth;	      /* of parentheses around its rows, or of the row's own values */
 	const char *rows_at;
-	bool unlisted; /* an INSERT without a list of columns */
-	bool values;   /* the common table is VALUES */
-	bool tuple;    /* the columns in front of = are a list */
-	bool open;     /* a value is being written */
+	bool stores_last; /* of rewrite.h */
+	bool unlisted;	  /* an INSERT without a list of columns */
+	bool values;	  /* the common table is VALUES */
+	bool tuple;	  /* the columns in front of = are a list */
+	bool open;	  /* a value is being written */
 };
 
 #define REWRITE_COMMAS_MAX 2 /* remembered inside a parenthesis */

@@ -138,16 +138,16 @@ static void what_is_stored_goes_through_its_column_s_type(void **state)
 		"insert into t (a) values (pg_assign(1, " A "), pg_assign(2, NULL))");
 	assert_sql("insert into t (a, b) values (1, 2), (3, 4) on conflict (a) do update set b = 5 "
 		   "where t.a = 6;",
-		"insert into t (a, b) WITH pg_source(c1, c2) AS (values (1, 2), (3, 4)) SELECT "
-		"pg_assign(c1, " A "), pg_assign(c2, " B ") FROM pg_source WHERE true on conflict "
+		"insert into t (a, b) SELECT pg_assign(column1, " A "), pg_assign(column2, " B ") "
+		"FROM (values (1, 2), (3, 4)) WHERE true on conflict "
 		"(a) do update set b = pg_assign(5, " B ") where t.a = 6");
 	assert_sql("insert into t select a, b from u order by a returning b",
 		"insert into t WITH pg_source(c1, c2) AS (select a, b from u order by a NULLS "
 		"LAST) SELECT pg_assign(c1, 't', 0), pg_assign(c2, "
-		"'t', 1) FROM pg_source WHERE true returning b");
+		"'t', 1) FROM pg_source returning b");
 	assert_sql("insert into t (a) select distinct * from u",
 		"insert into t (a) WITH pg_source(c1) AS (select distinct * from u) SELECT "
-		"pg_assign(c1, " A ") FROM pg_source WHERE true");
+		"pg_assign(c1, " A ") FROM pg_source");
 	assert_sql("insert into t select distinct * from u",
 		"insert into t select distinct * from u"); /* only the schema knows how many */
 	assert_sql("update t as x set a = y is distinct from 1, b = 2 / c from u where true",
@@ -158,7 +158,7 @@ static void what_is_stored_goes_through_its_column_s_type(void **state)
 		")), a = pg_assign(3, " A ")");
 	assert_sql("update t set (a, b) = (select 1, 2), b = 3",
 		"update t set (a, b) = (WITH pg_source(c1, c2) AS (select 1, 2) SELECT "
-		"pg_assign(c1, " A "), pg_assign(c2, " B ") FROM pg_source WHERE true), b = "
+		"pg_assign(c1, " A "), pg_assign(c2, " B ") FROM pg_source), b = "
 		"pg_assign(3, " B ")");
 	assert_sql("with x as (select 1) insert into t (a) values (2)",
 		"with x as (select 1) insert into t (a) values (pg_assign(2, " A "))");
@@ -168,9 +168,9 @@ static void what_is_stored_goes_through_its_column_s_type(void **state)
 		"insert into t (a, b) values (pg_assign(pg_default('t.a'), 't.a'), "
 		"pg_assign((default), 't.b'))");
 	assert_sql("insert into t values (1, default, default), (default, 2, f(3, default));",
-		"insert into t WITH pg_source(c1, c2, c3) AS (values (1, pg_default('t', 1), "
-		"pg_default('t', 2)), (pg_default('t', 0), 2, f(3, default))) SELECT pg_assign(c1, "
-		"'t', 0), pg_assign(c2, 't', 1), pg_assign(c3, 't', 2) FROM pg_source WHERE true");
+		"insert into t SELECT pg_assign(column1, 't', 0), pg_assign(column2, 't', 1), "
+		"pg_assign(column3, 't', 2) FROM (values (1, pg_default('t', 1), pg_default('t', "
+		"2)), (pg_default('t', 0), 2, f(3, default)))");
 	assert_sql("update t set a = default, (b, a) = (default, 1), b = default where a = 1",
 		"update t set a = pg_assign(pg_default('t.a'), 't.a'), (b, a) = "
 		"(pg_assign(pg_default('t.b'), 't.b'), pg_assign(1, 't.a')), b = "
@@ -206,6 +206,27 @@ static void a_list_of_objects_is_the_first_and_a_rest(void **state)
 	for (int i = 0; i < 300; i++)
 		strcat(many, ", b");
 	assert_refused(many, "54000");
+}
+
+static void the_last_values_are_of_the_refused_row_where_that_is_sure(void **state)
+{
+	static const char *const sure[] = { "insert into t values (1)",
+		"insert into t (a) values (1), (2) on conflict do nothing",
+		"update t set a = 1, b = b is distinct from c where d" };
+	static const char *const unsure[] = { "insert into t select 1", "delete from t",
+		"insert into t values (1) on conflict (a) do update set b = 2",
+		"update t set a = 1 from u", "update t set (a, b) = (1, 2) from u", "select 1" };
+	(void)state;
+	for (size_t i = 0; i < sizeof sure / sizeof *sure; i++) {
+		struct dialect d = translate(sure[i]);
+		assert_true(d.stores_last);
+		dialect_free(&d);
+	}
+	for (size_t i = 0; i < sizeof unsure / sizeof *unsure; i++) {
+		struct dialect d = translate(unsure[i]);
+		assert_false(d.stores_last);
+		dialect_free(&d);
+	}
 }
 
 static void a_delete_may_use_other_tables(void **state)
@@ -447,6 +468,7 @@ int main(void)
 		cmocka_unit_test(tables_take_names_for_their_columns),
 		cmocka_unit_test(what_is_stored_goes_through_its_column_s_type),
 		cmocka_unit_test(a_list_of_objects_is_the_first_and_a_rest),
+		cmocka_unit_test(the_last_values_are_of_the_refused_row_where_that_is_sure),
 		cmocka_unit_test(a_delete_may_use_other_tables),
 		cmocka_unit_test(the_catalog_s_own_spellings),
 		cmocka_unit_test(nulls_are_the_greatest),

@@ -69,6 +69,7 @@ int main(void)
 		script_test("notices"),
 		script_test("lists"),
 		script_test("short"),
+		script_test("keys"),
 		script_test("functions"),
 		script_test("settings"),
 		script_test("catalog"),

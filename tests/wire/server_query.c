@@ -167,7 +167,7 @@ static void errors_say_what_and_where(void **state)
 	assert_int_equal(client.last_position, 11);
 	assert_answer("insert into t(a,b) values (1,'x')", "C(INSERT 0 1) Z(I)");
 	assert_answer("insert into t(a,b) values (1,'x')", "E(23505) Z(I)");
-	assert_string_equal(client.last_detail, "Key (b) already exists.");
+	assert_string_equal(client.last_detail, "Key (b)=(x) already exists.");
 	assert_answer("copy t from stdin", "E(0A000) Z(I)");
 	assert_non_null(strstr(client.last_hint, "INSERT"));
 	assert_answer("select $1", "E(42P02) Z(I)");

@@ -80,6 +80,16 @@ static void positions_count_characters_of_the_clients_text(void **state)
 				 (int)(strstr(named, "x x") + 2 - named)),
 		28);
 	assert_int_equal(wording_position(query, strlen(query), named, (int)strlen(named) - 1), 42);
+	const char *rows = "insert into t values (1, default), (2, 3) returning f(a) b c";
+	const char *taken_from = "insert into t SELECT pg_assign(column1, 't', 0), "
+				 "pg_assign(column2, 't', 1) FROM (values (1, pg_default('t', 1)), "
+				 "(2, 3)) returning f(a) b c";
+	assert_int_equal(wording_position(rows, strlen(rows), taken_from,
+				 (int)(strstr(taken_from, ") b") - taken_from)),
+		56);
+	assert_int_equal(wording_position(rows, strlen(rows), taken_from,
+				 (int)(strstr(taken_from, "2, 3") - taken_from)),
+		37);
 	assert_int_equal(wording_position("a", 1, "a", 99), 0);
 	assert_int_equal(wording_position("a", 1, "a", -1), 0);
 }

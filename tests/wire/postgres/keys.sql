@@ -1,0 +1,25 @@
+-- What psql shows for this is in the file beside it, made by PostgreSQL 15 with record.sh.
+create table k (id int primary key, a text unique, b int, c varchar(5), d date, unique (b, c));
+insert into k values (1, 'x', 1, 'one', '2024-01-01'), (2, 'y', 2, 'two', null);
+insert into k values (1, 'z', 3, 'z');
+insert into k (id, a) values (3, 'y');
+insert into k (id, b, c) values (3, 2, 'two');
+insert into k (c, b, id) values ('one', '1', 3);
+insert into k values (5, 'p', 5, 'p'), (6, 'q', 6, 'q'), (2, 'r', 7, 'r'), (8, 's', 8, 's');
+update k set id = 2 where id = 1;
+update k set a = 'y' where id = 1;
+update k set b = 2 where id = 1;
+update k set (b, c) = (2, 'two') where id = 1;
+update k set id = id + 1 where id = 1;
+insert into k (id) values (1) on conflict (a) do nothing;
+begin;
+insert into k (id, a) values (10, 'ten');
+insert into k (id, a) values (11, 'ten');
+rollback;
+prepare p (int) as insert into k (id) values ($1);
+execute p (2);
+create table s (id serial primary key, n int unique default 1);
+insert into s default values;
+insert into s (id, n) values (1, 2);
+drop table k;
+drop table s;
