@@ -292,28 +292,41 @@ static void store(sqlite3_context *c, int64_t type, sqlite3_value *value)
 	}
 }
 
+/* A text as it will be stored, surely. */
+static bool is_final(enum kind kind, const char *text, size_t bytes)
+{
+	switch (kind) {
+	case KIND_ANY:
+		return true;
+	case KIND_VARCHAR:
+		return bytes == 0 || text[bytes - 1] != ' ';
+	case KIND_DATE:
+		return stamp_is_kept(text, bytes, STAMP_DATE);
+	case KIND_TIMESTAMP:
+		return stamp_is_kept(text, bytes, STAMP_TIMESTAMP);
+	case KIND_TIMESTAMPTZ:
+		return stamp_is_kept(text, bytes, STAMP_TIMESTAMPTZ);
+	default:
+		return false;
+	}
+}
+
 /* What is about to be stored, where it is sure how PostgreSQL would show it. */
 static void note(const char *column, int64_t type, sqlite3_value *value)
 {
 	enum kind kind = (enum kind)(type & 0xff);
-	bool plain = kind == KIND_ANY || kind == KIND_VARCHAR,
-	     whole = plain || kind == KIND_INT2 || kind == KIND_INT4 || kind == KIND_INT8 ||
-		     kind == KIND_ROWID;
-	int stored = sqlite3_value_type(value);
-	if (stored == SQLITE_INTEGER && whole) {
+	bool number =
+		kind == KIND_INT2 || kind == KIND_INT4 || kind == KIND_INT8 || kind == KIND_ROWID;
+	int is = sqlite3_value_type(value);
+	if (is == SQLITE_INTEGER && (number || kind == KIND_ANY || kind == KIND_VARCHAR)) {
 		stored_integer(column, sqlite3_value_int64(value));
 		return;
 	}
-	const char *text = stored == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
-	size_t bytes = text ? (size_t)sqlite3_value_bytes(value) : 0;
-	enum stamp_form form = kind == KIND_DATE	? STAMP_DATE
-			       : kind == KIND_TIMESTAMP ? STAMP_TIMESTAMP
-							: STAMP_TIMESTAMPTZ;
-	bool stamp = kind == KIND_DATE || kind == KIND_TIMESTAMP || kind == KIND_TIMESTAMPTZ;
-	if (text && whole && !plain)
+	size_t bytes = is == SQLITE_TEXT ? (size_t)sqlite3_value_bytes(value) : STORED_TEXT_MAX;
+	const char *text = bytes < STORED_TEXT_MAX ? (const char *)sqlite3_value_text(value) : NULL;
+	if (text && number)
 		stored_integer(column, strtoll(text, NULL, 10));
-	else if (text && ((plain && text[bytes ? bytes - 1 : 0] != ' ') ||
-				 (stamp && stamp_is_kept(text, bytes, form))))
+	else if (text && is_final(kind, text, bytes))
 		stored_text(column, text, bytes);
 	else
 		stored_unknown(column);

@@ -232,26 +232,39 @@ void cast_bool(sqlite3_context *c, sqlite3_value *from)
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-static size_t character_bytes(const char *text, int characters)
+/* Bytes of so many characters of UTF-8, or of all there are. */
+static size_t character_bytes(const char *text, size_t bytes, int characters)
 {
 	size_t at = 0;
-	for (; text[at] && characters; characters--)
+	for (; at < bytes && characters; characters--)
 		do
 			at++;
-		while (((unsigned char)text[at] & 0xc0) == 0x80);
+		while (at < bytes && ((unsigned char)text[at] & 0xc0) == 0x80);
 	return at;
+}
+
+static bool is_blank(const char *text, size_t bytes)
+{
+	while (bytes && text[bytes - 1] == ' ')
+		bytes--;
+	return bytes == 0;
 }
 
 void cast_text(sqlite3_context *c, sqlite3_value *from, int length, bool padded, bool cut)
 {
-	const char *text = (const char *)sqlite3_value_text(from);
+	bool is_text = sqlite3_value_type(from) == SQLITE_TEXT;
+	/* of a text its bytes: asking for it as a text would copy it for a NUL behind */
+	const char *text =
+		is_text ? sqlite3_value_blob(from) : (const char *)sqlite3_value_text(from);
 	size_t bytes = (size_t)sqlite3_value_bytes(from), most = bytes;
 	char number[16];
-	if (!text) /* NULL */
+	if (!text) { /* empty, or NULL */
+		sqlite3_result_value(c, from);
 		return;
+	}
 	if (bytes > (size_t)length)
-		most = character_bytes(text, length);
-	if (!cut && text[most + strspn(text + most, " ")] != '\0') {
+		most = character_bytes(text, bytes, length);
+	if (!cut && !is_blank(text + most, bytes - most)) {
 		snprintf(number, sizeof number, "%d", length);
 		cast_refuse(c, "value too long for type %s(%s)",
 			padded ? "character" : "character varying", number);
@@ -259,7 +272,7 @@ void cast_text(sqlite3_context *c, sqlite3_value *from, int length, bool padded,
 	}
 	while (padded && most && text[most - 1] == ' ')
 		most--;
-	if (most == bytes && sqlite3_value_type(from) == SQLITE_TEXT)
+	if (most == bytes && is_text)
 		sqlite3_result_value(c, from);
 	else
 		sqlite3_result_text64(c, text, most, SQLITE_TRANSIENT, SQLITE_UTF8);
