@@ -49,6 +49,7 @@ static const struct option common[] = {
 struct request {
 	struct sim_run run;
 	enum sim_format format;
+	char command[128]; /* what came after "cancel-sim" */
 	const char *plot_path, *plot_kind, *out_path, *table;
 	bool help;
 };
@@ -183,9 +184,9 @@ static int parse(struct request *request, int argc, char **argv)
 		if (option == ':')
 			status = refuse("%.60s needs a value", argv[optind - 1]);
 		else if (option == '?')
-			status = refuse("unknown or ambiguous option '%.60s' for lane %s; see "
-					"cancel-sim lane %s --help",
-				argv[optind - 1], request->run.lane->name, request->run.lane->name);
+			status = refuse("unknown or ambiguous option '%.60s'; see "
+					"cancel-sim %s --help",
+				argv[optind - 1], request->command);
 		else if (option < OPTION_KEY)
 			status = set_common(request, option, optarg);
 		else if (sim_options_set(&request->run.options,
@@ -198,11 +199,10 @@ static int parse(struct request *request, int argc, char **argv)
 	return status;
 }
 
-static void print_help(const struct sim_run *run)
+static void print_help(const struct sim_run *run, const char *command)
 {
 	char range[SIM_ERROR_MAX];
-	printf("usage: cancel-sim %s%s [options]\n%s\n\n",
-		run->lane == &sim_lane_speed ? "" : "lane ", run->lane->name, run->lane->what);
+	printf("usage: cancel-sim %s [options]\n%s\n\n", command, run->lane->what);
 	for (size_t i = 0; i < run->options.count; i++) {
 		const struct sim_key *key = run->options.settings[i].key;
 		sim_key_range(key, range, sizeof(range));
@@ -294,12 +294,17 @@ static int run_lane(
 			.progress = isatty(STDERR_FILENO),
 		},
 	};
+	if (lane == &sim_lane_speed)
+		snprintf(request.command, sizeof(request.command), "speed");
+	else
+		snprintf(request.command, sizeof(request.command), "%s %.100s",
+			scenario ? "run" : "lane", argv[0]);
 	sim_options_init(&request.run.options, lane->keys);
 	if (scenario)
 		sim_scenario_apply(scenario, &request.run);
 	int status = parse(&request, argc, argv);
 	if (status == 0 && request.help)
-		print_help(&request.run);
+		print_help(&request.run, request.command);
 	else if (status == 0)
 		status = execute(&request);
 	sim_options_free(&request.run.options);

@@ -157,8 +157,44 @@ static void plot_windows(
 struct tables {
 	struct sim_table *clients, *services, *windows;
 	struct sim_plot *over_time, *over_sweep;
-	struct sim_series *series[SIM_SCENARIO_CLIENTS]; /* of over_sweep */
+	struct sim_series *
+		*series; /* of over_sweep: its clients for each value of the second key */
 };
+
+/* Where a point lies along the first swept key: its value, or its place where values are words. */
+static double x_of(const struct sweep_state *state)
+{
+	const struct sweep *sweep = &state->scenario->sweeps[0];
+	for (size_t i = 0; i < sweep->count; i++) {
+		char *end;
+		strtod(sweep->values[i], &end);
+		if (*end)
+			return (double)state->at[0];
+	}
+	return strtod(sweep->values[state->at[0]], NULL);
+}
+
+static void plot_sweep(
+	struct sim_run *run, const struct sim_scenario *scenario, struct tables *tables)
+{
+	const char *names[SIM_SECTIONS_MAX];
+	const struct sweep *second = &scenario->sweeps[1];
+	size_t count = names_of(scenario, SECTION_CLIENTS, names);
+	size_t rows = scenario->sweep_count > 1 ? second->count : 1;
+	tables->over_sweep = sim_report_plot(run->report, run->lane->what, scenario->sweeps[0].key,
+		"goodput, requests a second", 0);
+	tables->series = sim_alloc(rows * count, sizeof(struct sim_series *));
+	for (size_t i = 0; i < rows * count; i++) {
+		char label[2 * SIM_SCENARIO_TEXT_MAX];
+		const char *who = names[i % count];
+		if (scenario->sweep_count > 1)
+			snprintf(label, sizeof(label), "%s, %s %s", who, second->key,
+				second->values[i / count]);
+		else
+			snprintf(label, sizeof(label), "%s", who);
+		tables->series[i] = sim_plot_series(tables->over_sweep, label, SIM_LINES_POINTS);
+	}
+}
 
 static int run_seed(struct sim_run *run, struct sweep_state *state, struct tables *tables,
 	uint32_t seed, struct client_figures *clients, struct service_figures *services)
@@ -240,9 +276,8 @@ static int run_point(struct sim_run *run, struct sweep_state *state, struct tabl
 	for (size_t i = 0; i < count; i++) {
 		begin_row(tables->clients, state, names[i]);
 		put_client(tables->clients, &clients[i]);
-		if (tables->series[i])
-			sim_plot_point(tables->series[i],
-				strtod(state->scenario->sweeps[0].values[state->at[0]], NULL),
+		if (tables->series)
+			sim_plot_point(tables->series[state->at[1] * count + i], x_of(state),
 				sim_stats_mean(&clients[i].goodput));
 	}
 	count = names_of(state->scenario, SECTION_SERVICE, names);
@@ -263,25 +298,17 @@ static void make_tables(
 		{ "goodput", NULL, 0 },
 		{ "timed_out", NULL, 0 },
 	};
-	const char *names[SIM_SECTIONS_MAX];
 	tables->clients = make_table(run, scenario, "clients", "What clients got", "clients",
 		SIM_TABLE_ALL, client_columns, CLIENT_FIGURES + 1);
 	tables->services = make_table(run, scenario, "services", "What services did", "service",
 		SIM_TABLE_ALL, service_columns, SERVICE_FIGURES);
 	tables->windows = make_table(run, scenario, "windows", "A row a second, first seed",
 		"clients", SIM_TABLE_DATA_ONLY, window_columns, 5);
-	if (scenario->sweep_count == 0) {
+	if (scenario->sweep_count > 0)
+		plot_sweep(run, scenario, tables);
+	else
 		tables->over_time = sim_report_plot(
 			run->report, run->lane->what, "second", "requests a second", 0);
-		return;
-	}
-	if (scenario->sweep_count > 1)
-		return;
-	tables->over_sweep = sim_report_plot(run->report, run->lane->what, scenario->sweeps[0].key,
-		"goodput, requests a second", 0);
-	size_t count = names_of(scenario, SECTION_CLIENTS, names);
-	for (size_t i = 0; i < count; i++)
-		tables->series[i] = sim_plot_series(tables->over_sweep, names[i], SIM_LINES_POINTS);
 }
 
 /* Sets the sweep's keys for the point; false past the last one. */
@@ -301,16 +328,18 @@ int scenario_run(struct sim_run *run)
 	struct sweep_state state = { .scenario = scenario, .points = 1 };
 	struct tables tables = { 0 };
 	char error[SIM_ERROR_MAX];
+	int status = 0;
 	make_tables(run, scenario, &tables);
 	for (size_t i = 0; i < scenario->sweep_count; i++)
 		state.points *= scenario->sweeps[i].count;
 	do {
-		for (size_t i = 0; i < scenario->sweep_count; i++)
+		for (size_t i = 0; i < scenario->sweep_count && status == 0; i++)
 			if (sim_options_set(&run->options, scenario->sweeps[i].key,
 				    scenario->sweeps[i].values[state.at[i]], error) < 0)
-				return sim_fail(run, "%.200s", error);
-		if (run_point(run, &state, &tables) < 0)
-			return -1;
-	} while (next_point(&state));
-	return 0;
+				status = sim_fail(run, "%.200s", error);
+		if (status == 0)
+			status = run_point(run, &state, &tables);
+	} while (status == 0 && next_point(&state));
+	free(tables.series);
+	return status;
 }

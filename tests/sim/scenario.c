@@ -142,6 +142,41 @@ static void a_sweep_of_two_keys_is_their_product(void **state)
 	json_decref(root);
 }
 
+static void a_swept_scenario_has_a_picture_with_a_line_for_each_second_value(void **state)
+{
+	(void)state;
+	char command[256], path[80];
+	snprintf(path, sizeof(path), "%s.svg", scenario_path);
+	write_scenario(PAIR "[run]\nduration_s = 5\n"
+			    "[sweep]\nb.budget = none, bucket\nb.retries = 0, 1\n");
+	snprintf(command, sizeof(command), "run %s --plot %s", scenario_path, path);
+	struct tool_result result = tool_run(command);
+	assert_int_equal(result.status, 0);
+	char *svg = tool_read_file(path);
+	assert_non_null(svg);
+	assert_non_null(strstr(svg, "b, b.retries 0"));
+	assert_non_null(strstr(svg, "b, b.retries 1"));
+	free(svg);
+	unlink(path);
+	tool_free(&result);
+}
+
+static void help_and_errors_name_the_scenario_to_run(void **state)
+{
+	(void)state;
+	char command[128], needle[128];
+	write_scenario(PAIR);
+	snprintf(command, sizeof(command), "run %s --help", scenario_path);
+	snprintf(needle, sizeof(needle), "usage: cancel-sim run %s [options]", scenario_path);
+	struct tool_result result = tool_run(command);
+	assert_int_equal(result.status, 0);
+	assert_non_null(strstr(result.out, needle));
+	tool_free(&result);
+	snprintf(command, sizeof(command), "run %s --nonsense", scenario_path);
+	snprintf(needle, sizeof(needle), "see cancel-sim run %s --help", scenario_path);
+	tool_refuses(command, needle);
+}
+
 static void a_scenario_repeats_to_the_byte(void **state)
 {
 	(void)state;
@@ -268,6 +303,8 @@ int main(void)
 		cmocka_unit_test(the_command_line_overrides_the_file),
 		cmocka_unit_test(changes_and_closed_loops_come_from_the_file),
 		cmocka_unit_test(a_sweep_of_two_keys_is_their_product),
+		cmocka_unit_test(a_swept_scenario_has_a_picture_with_a_line_for_each_second_value),
+		cmocka_unit_test(help_and_errors_name_the_scenario_to_run),
 		cmocka_unit_test(a_scenario_repeats_to_the_byte),
 		cmocka_unit_test(a_wrong_value_names_file_line_and_range),
 		cmocka_unit_test(a_wrong_key_or_section_names_its_line),
