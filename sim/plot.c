@@ -14,6 +14,7 @@
 
 #define WIDTH_PIXELS  960
 #define HEIGHT_PIXELS 440 /* of each stacked plot */
+#define COLOURS	      8	  /* of gnuplot's own; from there on they come again, dashed */
 
 /* A gnuplot string: single quotes, doubled inside. */
 static void quote(FILE *script, const char *text)
@@ -70,8 +71,7 @@ static void write_labels(const struct sim_plot *plot, FILE *script)
 
 static int write_plot(const struct sim_plot *plot, FILE *script, int index)
 {
-	int first = index;
-	bool drawn = false;
+	int first = index, drawn = 0;
 	write_labels(plot, script);
 	for (const struct sim_series *s = plot->series; s; s = s->next)
 		write_data(s, script, index++);
@@ -79,10 +79,11 @@ static int write_plot(const struct sim_plot *plot, FILE *script, int index)
 	for (const struct sim_series *s = plot->series; s; s = s->next, index++) {
 		if (s->count == 0)
 			continue;
-		fprintf(script, "%s$data%d using %s with %s title ", drawn ? ", " : "plot ", index,
-			s->style == SIM_MAP ? "1:2:3" : "1:2", style_of(s->style));
+		fprintf(script, "%s$data%d using %s with %s%s title ", drawn ? ", " : "plot ",
+			index, s->style == SIM_MAP ? "1:2:3" : "1:2", style_of(s->style),
+			drawn < COLOURS ? "" : " dt 2");
 		quote(script, s->label);
-		drawn = true;
+		drawn++;
 	}
 	fputs("\n", script);
 	return index;
