@@ -23,7 +23,7 @@
 #define BATCH	    64
 #define GAP_NS	    1000000u   /* a standby looks this often … */
 #define QUIET_NS    100000000u /* … unless nothing was served for so long */
-#define THREADS_MAX 1024
+#define THREADS_MAX 1100       /* 1,024 workers and those beside them */
 
 enum source_state { SOURCE_IDLE, SOURCE_READY, SOURCE_SERVED, SOURCE_AGAIN };
 

@@ -275,6 +275,14 @@ static void a_log_that_nobody_reads_does_not_end_the_server(void **state)
 	wire_close(&a);
 }
 
+static void the_most_workers_start(void **state)
+{
+	const char *const options[] = { "--workers", "1024", NULL };
+	(void)state;
+	start_with(options);
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
 static void a_closed_terminal_ends_it_in_order(void **state)
 {
 	(void)state;
@@ -423,6 +431,7 @@ int main(void)
 		cmocka_unit_test_teardown(too_many_sessions_are_told_so, clean),
 		cmocka_unit_test_teardown(sigterm_lets_transactions_end, clean),
 		cmocka_unit_test_teardown(draining_ends_after_its_time, clean),
+		cmocka_unit_test_teardown(the_most_workers_start, clean),
 		cmocka_unit_test_teardown(a_closed_terminal_ends_it_in_order, clean),
 		cmocka_unit_test_teardown(a_log_that_nobody_reads_does_not_end_the_server, clean),
 		cmocka_unit_test_teardown(an_acknowledged_commit_survives_a_kill, clean),
