@@ -16,6 +16,7 @@
  *   DELETE FROM t USING u WHERE …  DELETE FROM t WHERE EXISTS (SELECT 1 FROM u WHERE …)
  *   int of CREATE and ALTER        int4: INT is what CREATE TABLE AS makes of every integer
  *   serial, bigserial, GENERATED … AS IDENTITY   INTEGER (rowid alias when it is the primary key)
+ *   DEFAULT a || b                 DEFAULT (a || b)
  *   PRIMARY KEY of one column      PRIMARY KEY NOT NULL
  *   '\x0a1b'::bytea                X'0a1b'
  *   random()                       between 0 and 1

@@ -11,7 +11,7 @@
  *   regexp                        a ~ b; '(?i)' before the pattern ~*, '(?like)' ILIKE
  *   LIKE                          minds the case
  *   greatest least concat concat_ws left right repeat reverse lpad rpad split_part starts_with
- * strpos char_length octet_length date_part date_trunc bool_and bool_or every
+ * strpos gen_random_uuid char_length octet_length date_part date_trunc bool_and bool_or every
  */
 #ifndef DEMO_DB_FUNCTIONS_H
 #define DEMO_DB_FUNCTIONS_H

@@ -322,6 +322,22 @@ static void to_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
 	cast_uuid(c, argv[0]);
 }
 
+static void random_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	unsigned char b[16];
+	char text[40];
+	(void)argc;
+	(void)argv;
+	sqlite3_randomness(sizeof b, b);
+	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40); /* RFC 9562: version 4, variant 10 */
+	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+	snprintf(text, sizeof text,
+		"%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+		b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+		b[15]);
+	sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);
+}
+
 static void to_float8(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	(void)argc;
@@ -381,5 +397,8 @@ int casts_install(sqlite3 *db)
 		rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
 			FUNCTIONS_FLAGS, (void *)(uintptr_t)functions[i].data, functions[i].call,
 			NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function_v2(db, "gen_random_uuid", 0,
+			SQLITE_UTF8 | SQLITE_INNOCUOUS, NULL, random_uuid, NULL, NULL, NULL);
 	return rc;
 }

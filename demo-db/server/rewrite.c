@@ -281,6 +281,7 @@ static void write_one(struct rewriter *r)
 	watch_order(r);
 	rewrite_assign(r);
 	rewrite_using(r);
+	rewrite_default(r);
 	if (r->token.kind == TOKEN_CAST) {
 		rewrite_step(r);
 		rewrite_cast(r);
@@ -323,6 +324,8 @@ static void finish(struct rewriter *r)
 		end_term(r);
 	rewrite_assign_end(r);
 	rewrite_using_end(r);
+	if (r->default_depth == r->depth + 1)
+		rewrite_append_text(&r->out, ")");
 }
 
 int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)

@@ -315,6 +315,46 @@ bool rewrite_typed_literal(struct rewriter *r)
 	return true;
 }
 
+/* ---- Defaults of columns ----------------------------------------------------------------------
+ */
+
+static bool ends_default(const struct token *t)
+{
+	static const char *const words[] = { "not", "null", "primary", "unique", "check",
+		"references", "constraint", "generated", "collate", "deferrable", NULL };
+	return t->kind == TOKEN_END || t->kind == TOKEN_BAD || token_is_symbol(t, ",") ||
+	       token_is_symbol(t, ")") || token_is_symbol(t, ";") || rewrite_in_list(t, words);
+}
+
+/* More than a literal, with its sign, at the lexer? Casts and clocks see to themselves. */
+static bool is_expression(struct lexer lexer)
+{
+	static const char *const clocks[] = { "now", "clock_timestamp", "statement_timestamp",
+		"transaction_timestamp", "current_schema", "current_database", NULL };
+	struct token t = lexer_next(&lexer);
+	if (token_is_symbol(&t, "-") || token_is_symbol(&t, "+"))
+		t = lexer_next(&lexer);
+	bool clock = rewrite_in_list(&t, clocks);
+	bool apart = token_is_symbol(&t, "(");
+	t = lexer_next(&lexer);
+	return !apart && !clock && t.kind == TOKEN_SYMBOL && !ends_default(&t);
+}
+
+void rewrite_default(struct rewriter *r)
+{
+	if (r->default_depth == r->depth + 1 && ends_default(&r->token)) {
+		rewrite_append_text(&r->out, ")");
+		r->default_depth = 0;
+	}
+	if (!r->create_table || !token_is(&r->token, "default") || !is_expression(r->lexer))
+		return;
+	rewrite_append_text(&r->out, " DEFAULT (");
+	rewrite_step(r);
+	r->token.spaced = false;
+	r->default_depth = r->depth + 1;
+	r->operand_at = REWRITE_NO_OPERAND;
+}
+
 const char *rewrite_column_type(const struct token *t)
 {
 	static const char *const serials[] = { "serial", "bigserial", "smallserial", "serial4",

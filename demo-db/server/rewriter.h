@@ -79,7 +79,9 @@ struct rewriter {
 	bool order_word;		/* ORDER, or ORDER BY, was just written */
 	bool schema;			/* CREATE or ALTER: it is kept as SQLite's text */
 	bool create_table, create_index, drop;
-	bool deletes, uses; /* DELETE; its USING has become a query */
+	unsigned default_depth; /* 1 + the depth a DEFAULT's parenthesis is to be closed at; 0: none
+				 */
+	bool deletes, uses;	/* DELETE; its USING has become a query */
 	struct assignment assign;
 };
 
@@ -102,6 +104,8 @@ void rewrite_literal(struct rewriter *r);
 void rewrite_cast(struct rewriter *r);
 bool rewrite_typed_literal(struct rewriter *r); /* date '2024-02-29' */
 void rewrite_skip_parenthesised(struct rewriter *r);
+/* An expression behind DEFAULT gets the parentheses SQLite wants; before each token. */
+void rewrite_default(struct rewriter *r);
 /* A type of columns that has another name in SQLite; NULL: none. */
 const char *rewrite_column_type(const struct token *t);
 
