@@ -87,12 +87,13 @@ static bool folded_end_wait(struct slot *s, struct cancel_resource r)
 	return true;
 }
 
-static void folded_get(struct slot *s, struct cancel_resource r)
+/* An amount of 0 ends a wait and holds nothing. */
+static void folded_get(struct slot *s, struct cancel_resource r, uint64_t amount)
 {
 	struct folded *f = entry_folded(s, resource_index(r));
 	uint64_t hold = load_relaxed(&f->hold);
 	folded_end_wait(s, r);
-	if (span_count(hold) < SPAN_COUNT_MAX)
+	if (amount && span_count(hold) < SPAN_COUNT_MAX)
 		store_release(&f->hold, span_step(hold, 1, clock_stamp_ns()));
 	bump_release(&f->acquires, 1);
 	count_hot(s, HOT_entries_dropped);
@@ -208,7 +209,7 @@ static __attribute__((noinline)) void get_any(
 	uint64_t key = entry_key(r, instance);
 	uint32_t i = entry_find(s, key);
 	if (unlikely(i == ENTRY_NONE) && (i = entry_take(s, key)) == ENTRY_NONE) {
-		folded_get(s, r);
+		folded_get(s, r, amount);
 		return;
 	}
 	struct entry *e = &s->entries[i];

@@ -125,6 +125,28 @@ static void a_seventeenth_wait_can_be_given_up(void **state)
 }
 
 /* Charges of others refer to it. */
+/* A stall for a page that is everybody's once it is there: getResource(pool, 0) ends it and holds
+ * nothing, in totals as in an entry. */
+static void a_stall_in_totals_leaves_no_hold(void **state)
+{
+	uint64_t leaked = counters_now().leaked_holds;
+	struct cancel_task task = createCancel(NULL);
+	(void)state;
+	hold_sixteen();
+	slowByResource(pool, 1);
+	getResource(pool, 0);
+	uint32_t r = (uint32_t)cancel_resource_index(pool);
+	uint64_t hold_ns = look_at_current().folded[r].hold_ns;
+	assert_int_equal(look_at_current().folded[r].hold_ns, hold_ns);
+	assert_int_equal(hold_ns, 0);
+	getResource(pool, 7); /* units it does hold */
+	freeResource(pool, 7);
+	free_sixteen();
+	freeCancel(task);
+	assert_int_equal(counters_now().leaked_holds, leaked);
+	assert_int_equal(counters_now().leaked_waits, 0);
+}
+
 static void an_entry_that_evicted_does_not_make_room(void **state)
 {
 	struct cancel_task other = { .id = 12345 };
@@ -166,6 +188,7 @@ int main(void)
 		cmocka_unit_test(the_seventeenth_at_once_is_in_totals_only),
 		cmocka_unit_test(what_is_in_totals_and_exact_is_given_back_from_both),
 		cmocka_unit_test(a_seventeenth_wait_can_be_given_up),
+		cmocka_unit_test(a_stall_in_totals_leaves_no_hold),
 		cmocka_unit_test(an_entry_that_evicted_does_not_make_room),
 		cmocka_unit_test(the_next_task_of_the_slot_starts_clean),
 	};
