@@ -35,22 +35,24 @@ struct cancel_dagor_stats {
 };
 
 /* NULL: invalid options (see cancel_dagor_init) or out of memory. */
-CANCEL_MUST_CHECK struct cancel_dagor_shared *cancel_dagor_shared_create(
+CANCEL_API CANCEL_MUST_CHECK struct cancel_dagor_shared *cancel_dagor_shared_create(
 	const struct cancel_dagor_options *options);
-void cancel_dagor_shared_free(struct cancel_dagor_shared *gate);
+CANCEL_API void cancel_dagor_shared_free(struct cancel_dagor_shared *gate);
 /* As cancel_dagor_priority; reads constants only. */
-uint32_t cancel_dagor_shared_priority(
+CANCEL_API uint32_t cancel_dagor_shared_priority(
 	const struct cancel_dagor_shared *gate, uint64_t now_ns, uint32_t business, uint64_t user);
 /* As cancel_dagor_admit, _observe, _missed and _level. */
-bool cancel_dagor_shared_admit(
+CANCEL_API bool cancel_dagor_shared_admit(
 	struct cancel_dagor_shared *gate, uint64_t now_ns, uint32_t priority);
-void cancel_dagor_shared_observe(
+CANCEL_API void cancel_dagor_shared_observe(
 	struct cancel_dagor_shared *gate, uint64_t now_ns, uint64_t delay_ns);
-void cancel_dagor_shared_missed(struct cancel_dagor_shared *gate, uint64_t now_ns, uint64_t count);
-struct cancel_dagor_level cancel_dagor_shared_level(
+CANCEL_API void cancel_dagor_shared_missed(
+	struct cancel_dagor_shared *gate, uint64_t now_ns, uint64_t count);
+CANCEL_API struct cancel_dagor_level cancel_dagor_shared_level(
 	const struct cancel_dagor_shared *gate, uint64_t now_ns);
 /* A consistent picture for operators. Takes the lock of the window's end. */
-void cancel_dagor_shared_stats(struct cancel_dagor_shared *gate, struct cancel_dagor_stats *stats);
+CANCEL_API void cancel_dagor_shared_stats(
+	struct cancel_dagor_shared *gate, struct cancel_dagor_stats *stats);
 
 /* ---- Retry budgets -----------------------------------------------------------------------
  *
@@ -80,24 +82,24 @@ struct cancel_retry_call {
 struct cancel_retry_shared; /* opaque */
 
 /* "bucket", "finagle", "grpc", "envoy", "aws", "sre"; 0 if there is none of that name. */
-enum cancel_retry_kind cancel_retry_kind_find(const char *name);
+CANCEL_API enum cancel_retry_kind cancel_retry_kind_find(const char *name);
 /* NULL if unknown. */
-const char *cancel_retry_kind_name(enum cancel_retry_kind kind);
+CANCEL_API const char *cancel_retry_kind_name(enum cancel_retry_kind kind);
 /* `options` is the options struct of that kind (struct cancel_bucket_options, struct
  * cancel_retry_finagle_options …) or NULL for its defaults. NULL: invalid or out of memory. */
-CANCEL_MUST_CHECK struct cancel_retry_shared *cancel_retry_shared_create(
+CANCEL_API CANCEL_MUST_CHECK struct cancel_retry_shared *cancel_retry_shared_create(
 	enum cancel_retry_kind kind, const void *options);
-void cancel_retry_shared_free(struct cancel_retry_shared *budget);
+CANCEL_API void cancel_retry_shared_free(struct cancel_retry_shared *budget);
 /* The first attempt of `call` is about to be sent. Only sre ever says no. `random` is uniform in
  * [0, 2^32). After true the attempt must end. */
-bool cancel_retry_shared_send(struct cancel_retry_shared *budget, uint64_t now_ns,
+CANCEL_API bool cancel_retry_shared_send(struct cancel_retry_shared *budget, uint64_t now_ns,
 	struct cancel_retry_call *call, uint32_t random);
 /* An attempt of `call` ended. */
-void cancel_retry_shared_end(struct cancel_retry_shared *budget, uint64_t now_ns,
+CANCEL_API void cancel_retry_shared_end(struct cancel_retry_shared *budget, uint64_t now_ns,
 	struct cancel_retry_call *call, enum cancel_retry_outcome outcome);
 /* May `call`, whose last attempt ended without success (by a timeout, if `timed_out`), be sent
  * again? After true the attempt must end. */
-bool cancel_retry_shared_retry(struct cancel_retry_shared *budget, uint64_t now_ns,
+CANCEL_API bool cancel_retry_shared_retry(struct cancel_retry_shared *budget, uint64_t now_ns,
 	struct cancel_retry_call *call, bool timed_out, uint32_t random);
 
 #ifdef __cplusplus

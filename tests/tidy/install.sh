@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What a host does after installing: builds against the library by pkg-config, shared and static, and
+# What is installed works: the programs run, and a host builds against the library by pkg-config, shared and static, and
 # by CMake; with functions of its own that have names the library uses inside.
 # usage: install.sh CMAKE CC BUILD-DIR SOURCE-DIR
 set -eu
@@ -16,6 +16,11 @@ pc=$(find "$work/usr" -name libcancel.pc)
 libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH="$(dirname "$pc")"
 pkg-config --exists --print-errors libcancel
+# Every page about a program comes with the program.
+$cmake --install "$build" --component programs --prefix "$work/usr" >"$work/install.log"
+for page in demo-db cancel-bench cancel-sim $(find "$work/usr" -name '*.1' -exec basename {} .1 ';'); do
+	"$work/usr/bin/$page" --help >"$work/help"
+done
 # The headers by themselves, as C and as C++, with the calls and without.
 includes=$(pkg-config --cflags libcancel)
 for header in $(cd "$work/usr/include" && ls cancel/*.h | grep -v off.h); do
