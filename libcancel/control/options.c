@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcancel/core/settings.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/slot.h"
 
@@ -257,6 +258,7 @@ static int read_pipeline(struct options *o, const struct cancel_config *c)
 		memcpy(&o->pipeline, c->pipeline, known);
 	}
 	o->pipeline.struct_size = sizeof(o->pipeline);
+	settings_fill(&o->pipeline);
 	const char *policy = c->policy ? c->policy : "multi-objective";
 	const char *estimator = c->estimator ? c->estimator : "proportional";
 	if (o->pipeline.policy && !c->policy)
@@ -367,10 +369,7 @@ int options_text(const struct options *o, uint32_t index, const char **name,
 	case NUMBER:
 	case SWITCH:
 		memcpy(&number, at, sizeof(number));
-		if (number || option->kind == SWITCH)
-			snprintf(value, CANCEL_TEXT_MAX, "%u", number);
-		else
-			snprintf(value, CANCEL_TEXT_MAX, "default");
+		snprintf(value, CANCEL_TEXT_MAX, "%u", number);
 		break;
 	case MODE:
 		snprintf(value, CANCEL_TEXT_MAX, "%s", o->mode == CANCEL_ACT ? "act" : "monitor");

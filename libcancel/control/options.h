@@ -9,7 +9,7 @@
 
 #define OPTION_PATH_MAX 256
 
-struct options { /* as they are in force: nothing is 0 for "default" any more, but in `pipeline` */
+struct options {       /* as they are in force: nothing is 0 for "default" any more */
 	uint32_t mode; /* enum cancel_mode */
 	uint32_t window_ms, max_tasks, rerun_max_ms, action_max_ms;
 	uint32_t thread_cancel, no_precise, always_precise; /* 0 or 1 */

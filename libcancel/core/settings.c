@@ -10,9 +10,28 @@
 #define NS_PER_MS      1000000ull
 #define TASK_LIMIT_MAX (1u << 20)
 
-static uint32_t or_default(uint32_t value, uint32_t fallback)
+static void or_default(uint32_t *value, uint32_t fallback)
 {
-	return value ? value : fallback;
+	if (*value == 0)
+		*value = fallback;
+}
+
+void settings_fill(struct cancel_pipeline_config *config)
+{
+	or_default(&config->task_limit, 4096);
+	or_default(&config->late_share_ppm, 10000);
+	or_default(&config->late_tasks, 3);
+	or_default(&config->contention_ppm, 200000);
+	or_default(&config->contention_ratio, 2);
+	or_default(&config->blame_ppm, 20000);
+	or_default(&config->held_back_ppm, 500000);
+	or_default(&config->explained_ppm, 250000);
+	or_default(&config->evict_share_ppm, 100000);
+	or_default(&config->warm_up_ms, 2000);
+	or_default(&config->pace_gap_ms, 100);
+	or_default(&config->pace_burst, 5);
+	or_default(&config->pace_share_ppm, 100000);
+	or_default(&config->release_wait_ms, 1000);
 }
 
 static bool in_range(const struct settings *s)
@@ -33,25 +52,26 @@ int settings_resolve(const struct cancel_pipeline_config *config, struct setting
 		config->struct_size > sizeof(c))
 		return CANCEL_EINVAL;
 	memcpy(&c, config, config->struct_size);
+	settings_fill(&c);
 	*settings = (struct settings){
 		.policy = c.policy ? c.policy : cancel_policies[0],
 		.estimator = c.estimator ? c.estimator : cancel_estimators[0],
-		.task_limit = or_default(c.task_limit, 4096),
+		.task_limit = c.task_limit,
 		.act = c.act,
-		.late_share_ppm = or_default(c.late_share_ppm, 10000),
-		.late_tasks = or_default(c.late_tasks, 3),
-		.contention_ppm = or_default(c.contention_ppm, 200000),
-		.contention_ratio = or_default(c.contention_ratio, 2),
-		.blame_ppm = or_default(c.blame_ppm, 20000),
-		.held_back_ppm = or_default(c.held_back_ppm, 500000),
-		.explained_ppm = or_default(c.explained_ppm, 250000),
-		.evict_share_ppm = or_default(c.evict_share_ppm, 100000),
-		.warm_up_ns = or_default(c.warm_up_ms, 2000) * NS_PER_MS,
-		.pace_gap_ns = or_default(c.pace_gap_ms, 100) * NS_PER_MS,
-		.release_wait_ns = or_default(c.release_wait_ms, 1000) * NS_PER_MS,
+		.late_share_ppm = c.late_share_ppm,
+		.late_tasks = c.late_tasks,
+		.contention_ppm = c.contention_ppm,
+		.contention_ratio = c.contention_ratio,
+		.blame_ppm = c.blame_ppm,
+		.held_back_ppm = c.held_back_ppm,
+		.explained_ppm = c.explained_ppm,
+		.evict_share_ppm = c.evict_share_ppm,
+		.warm_up_ns = c.warm_up_ms * NS_PER_MS,
+		.pace_gap_ns = c.pace_gap_ms * NS_PER_MS,
+		.release_wait_ns = c.release_wait_ms * NS_PER_MS,
 		.quarantine_ns = c.quarantine_ms * NS_PER_MS,
-		.pace_burst = or_default(c.pace_burst, 5),
-		.pace_share_ppm = or_default(c.pace_share_ppm, 100000),
+		.pace_burst = c.pace_burst,
+		.pace_share_ppm = c.pace_share_ppm,
 	};
 	return in_range(settings) ? 0 : CANCEL_EINVAL;
 }

@@ -20,6 +20,8 @@ struct settings {
 	uint32_t pace_burst, pace_share_ppm;
 };
 
+/* The default for each number that is 0, in the caller's units. */
+void settings_fill(struct cancel_pipeline_config *config);
 /* Fills in the defaults. 0, or CANCEL_EINVAL for a number out of its range. */
 int settings_resolve(const struct cancel_pipeline_config *config, struct settings *settings);
 

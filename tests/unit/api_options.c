@@ -37,7 +37,10 @@ static void zero_means_the_default(void **state)
 	assert_option("thread_cancel", "0");
 	assert_option("journal", "");
 	assert_option("slo_ms", "default=0");
-	assert_option("contention_ppm", "default");
+	assert_option("contention_ppm", "200000");
+	assert_option("late_tasks", "3");
+	assert_option("release_wait_ms", "1000");
+	assert_option("quarantine_ms", "0");
 	assert_int_equal(stopCancel(), 0);
 }
 
