@@ -65,7 +65,7 @@ struct config_option {
 	X(server, sync_commits, SWITCH, 0, 0, 1, "fsync at each commit: survive a power cut")      \
 	X(server, wal_limit_mb, COUNT, 8, 1, 65536, "the log is kept below this")                  \
 	X(server, service_ms, COUNT, 0, 0, 10000,                                                  \
-		"a fixed service time: each client statement keeps its worker so long")            \
+		"a fixed service time: each SELECT keeps its worker so long")                      \
 	X(output, soft_kb, COUNT, 1024, 64, 1048576, "unread results before the statement waits")  \
 	X(output, soft_s, COUNT, 30, 1, 86400, "… and so long before the client is disconnected")  \
 	X(output, hard_mb, COUNT, 64, 1, 65536, "unread results before it is at once")             \
