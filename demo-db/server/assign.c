@@ -139,8 +139,8 @@ static int64_t type_of(const char *declared, bool primary)
  */
 
 struct column {
-	uint64_t known_at;	   /* the engine's compile number; 0: nothing */
-	char name[NAME_MAX_BYTES]; /* as the statement gives it */
+	uint64_t known_at; /* the engine's compile number; 0: nothing */
+	const char *name;  /* a literal: it is there, and no other, until something is compiled */
 	int64_t type;
 };
 
@@ -224,7 +224,6 @@ static int64_t look_up(sqlite3 *db, const char *name)
 static int64_t find_named(struct columns *columns, sqlite3 *db, const char *name)
 {
 	uint64_t now = db_compile_number();
-	/* a literal keeps its address while its statement is compiled */
 	uintptr_t at = ((uintptr_t)name >> 4) * 31;
 	struct column *free_one = &columns->named[at % NAMED_MAX];
 	for (uintptr_t i = at; i < at + PROBES_MAX; i++) {
@@ -233,15 +232,11 @@ static int64_t find_named(struct columns *columns, sqlite3 *db, const char *name
 			free_one = column;
 			break;
 		}
-		if (strcmp(column->name, name) == 0)
+		if (column->name == name)
 			return column->type;
 	}
-	int64_t type = look_up(db, name);
-	if (strlen(name) < sizeof free_one->name) {
-		*free_one = (struct column){ .known_at = now, .type = type };
-		strcpy(free_one->name, name);
-	}
-	return type;
+	*free_one = (struct column){ .known_at = now, .name = name, .type = look_up(db, name) };
+	return free_one->type;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -332,15 +327,32 @@ static void note(const char *column, int64_t type, sqlite3_value *value)
 		stored_unknown(column);
 }
 
+/* The usual case of an integer that fits. */
+static bool store_integer(sqlite3_context *c, const char *column, int64_t type, sqlite3_value *from)
+{
+	enum kind kind = (enum kind)(type & 0xff);
+	if (kind < KIND_INT2 || kind > KIND_ROWID || sqlite3_value_type(from) != SQLITE_INTEGER)
+		return false;
+	const struct integer_type *range = &integer_types[kind - KIND_INT2];
+	int64_t value = sqlite3_value_int64(from);
+	if (value < range->least || value > range->most)
+		return false;
+	stored_integer(column, value);
+	sqlite3_result_int64(c, value);
+	return true;
+}
+
 static void assign(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	const char *name = (const char *)sqlite3_value_text(argv[1]);
 	(void)argc;
-	if (!name || sqlite3_value_type(argv[0]) == SQLITE_NULL) {
+	if (!name) {
 		sqlite3_result_value(c, argv[0]);
 		return;
 	}
 	int64_t type = find_named(sqlite3_user_data(c), sqlite3_context_db_handle(c), name);
+	if (store_integer(c, name, type, argv[0]) || sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
 	note(name, type, argv[0]);
 	store(c, type, argv[0]);
 }
