@@ -241,6 +241,9 @@ const char *db_row_text(const struct db_row *row, uint32_t column); /* NULL for 
 const char *db_row_name(const struct db_row *row, uint32_t column);
 const char *db_row_declared(const struct db_row *row, uint32_t column); /* type, or NULL */
 
+/* Forgets the session's temporary objects. DB_EACTIVE inside a block that has some. */
+int db_discard_temp(struct db_session *session) CANCEL_MUST_CHECK;
+
 /* Parameters and result columns of a statement, without running it: `on_columns` is called once
  * with a row that has names and declared types but no values (not at all if it returns none). */
 typedef int (*db_row_callback)(void *arg, const struct db_row *row);

@@ -176,6 +176,22 @@ void db_session_close(struct db_session *session)
 	free(session);
 }
 
+/* They are the connection's, which is closed when it is given back. */
+int db_discard_temp(struct db_session *session)
+{
+	int rc = request_hold(session);
+	if (rc)
+		return rc;
+	if (session->has_temp && session->transaction.state != TX_NONE)
+		rc = DB_EACTIVE;
+	if (rc == 0) {
+		session->has_temp = false;
+		transaction_unpin(session);
+	}
+	request_release(session);
+	return rc;
+}
+
 uint64_t db_session_number(const struct db_session *session)
 {
 	return session->number;

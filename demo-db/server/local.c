@@ -103,9 +103,17 @@ static bool discard(struct client *client, const struct dialect *d)
 			NULL, NULL, 0);
 		return false;
 	}
-	if (all)
-		settings_reset_all(&client->settings, false);
+	if (all || strncmp(d->name, "temp", 4) == 0) {
+		int rc = db_discard_temp(client->session);
+		if (rc) {
+			client_error(client, db_error_sqlstate(rc),
+				"DISCARD TEMP cannot run inside a transaction block", NULL,
+				"There are temporary objects that it may use.", 0);
+			return false;
+		}
+	}
 	if (all) {
+		settings_reset_all(&client->settings, false);
 		portal_close_all(&client->prepared);
 		prepared_close_all(&client->prepared);
 	}

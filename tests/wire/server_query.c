@@ -190,6 +190,23 @@ static void settings_follow_the_transaction(void **state)
 	assert_answer("discard all", "C(DISCARD ALL) Z(I)");
 }
 
+/* A pool hands the session on after it. */
+static void discard_forgets_temporary_objects(void **state)
+{
+	(void)state;
+	wire_query(&client, "create temp table mine(a int)");
+	assert_string_equal(wire_query(&client, "begin; discard temp"), "C(BEGIN) E(25001) Z(E)");
+	wire_query(&client, "rollback");
+	assert_string_equal(wire_query(&client, "select a from mine"), "T(a:23) C(SELECT 0) Z(I)");
+	assert_string_equal(wire_query(&client, "discard temp"), "C(DISCARD TEMP) Z(I)");
+	assert_string_equal(wire_query(&client, "select a from mine"), "E(42P01) Z(I)");
+	wire_query(&client, "create temp table mine(a int)");
+	assert_string_equal(wire_query(&client, "discard all"), "C(DISCARD ALL) Z(I)");
+	assert_string_equal(wire_query(&client, "select a from mine"), "E(42P01) Z(I)");
+	assert_string_equal(wire_query(&client, "begin; discard temp; commit"),
+		"C(BEGIN) C(DISCARD TEMP) C(COMMIT) Z(I)");
+}
+
 static void a_read_only_session_writes_nothing(void **state)
 {
 	(void)state;
@@ -248,6 +265,7 @@ int main(void)
 			the_catalog_answers_while_a_table_is_locked, login, logout),
 		cmocka_unit_test_setup_teardown(errors_say_what_and_where, login, logout),
 		cmocka_unit_test_setup_teardown(settings_follow_the_transaction, login, logout),
+		cmocka_unit_test_setup_teardown(discard_forgets_temporary_objects, login, logout),
 		cmocka_unit_test_setup_teardown(a_read_only_session_writes_nothing, login, logout),
 		cmocka_unit_test_setup_teardown(
 			numbers_in_statements_are_not_confused, login, logout),
