@@ -71,8 +71,8 @@ struct lane_options {
 	uint32_t resends;    /* a cancelled culprit is sent again, so often */
 	const char *trigger; /* NULL: the lane's */
 	bool cpu;
-	bool wire;  /* the case of that name as a lane */
-	bool given; /* any of them was */
+	bool wire;	   /* the case of that name as a lane */
+	const char *given; /* the last of them that was; NULL: none */
 };
 void lane_options_defaults(struct lane_options *options);
 

@@ -84,7 +84,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	options->given = true;
+	for (const struct argp_option *o = lane_option_list; o->name || o->doc; o++)
+		if (o->key == key)
+			options->given = o->name;
 	return 0;
 }
 

@@ -34,7 +34,10 @@ static void print_wrapped(const char *name, const char *what)
 
 static int command_list(int argc, char **argv)
 {
-	(void)argv;
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		puts("Usage: cancel-bench list\nThe cases, live lanes and policies, a line each.");
+		return 0;
+	}
 	if (argc > 1)
 		bench_refuse("list takes no arguments");
 	puts("cases:");
@@ -248,7 +251,9 @@ static void check_case_options(const struct run_arguments *arguments)
 	const struct bench_options *options = &arguments->options;
 	const struct bench_case *bench_case = arguments->bench_case;
 	if (arguments->lane_options.given)
-		bench_refuse("run %s: an option of the live lanes", bench_case->name);
+		bench_refuse("run %s: --%s is an option of the live lanes; 'cancel-bench list' "
+			     "names them",
+			bench_case->name, arguments->lane_options.given);
 	if ((options->saturate || options->share_pct >= 0) && bench_case != &case_dump)
 		bench_refuse("--share and --saturate belong to the case dump");
 	if (options->batch && bench_case != &case_backup_lock)

@@ -83,7 +83,7 @@ static void help_and_version_are_there(void **state)
 {
 	(void)state;
 	static const char *const commands[] = { "--help", "run --help", "overhead --help",
-		"micro --help", "--version" };
+		"micro --help", "list --help", "--version" };
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
 		struct tool_result result = tool_run(commands[i]);
 		assert_int_equal(result.status, 0);

@@ -189,7 +189,7 @@ static void nonsense_is_refused_in_one_line(void **state)
 		{ "run stall --culprit-retries 1", "lane stall has no culprit" },
 		{ "run stall --culprit-retries x", "--culprit-retries: 'x'" },
 		{ "run stall --rerun", "belong to the other cases" },
-		{ "run dump --stall 1", "an option of the live lanes" },
+		{ "run dump --stall 1", "--stall is an option of the live lanes" },
 		{ "run stall --format xml", "not table, json or csv" },
 		{ "run stall --out /nonexistent/x", "cannot write" },
 	};
