@@ -316,6 +316,11 @@ static void a_culprit_is_cancelled_and_the_reason_is_in_sql(void **state)
 	assert_non_null(strstr(said, "D(t,write_gate,write)"));
 	assert_non_null(strstr(wire_query(&operator, "select reason from cancel_decisions"),
 		"execution time lost"));
+	while (!strstr(
+		wire_query(&operator, "select 1 from cancel_decisions where stack > ''"), "D(1)"))
+		usleep(1000); /* it is resolved a window later */
+	assert_non_null(strstr(wire_query(&operator, "select stack from cancel_decisions"),
+		"(demo-db)")); /* after a function's name */
 	for (int i = 0; i < 4; i++)
 		wire_close(&victims[i]);
 }
