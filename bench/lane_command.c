@@ -14,6 +14,7 @@
 #include "lane_run.h"
 #include "lane_session.h"
 #include "lane_task.h"
+#include "plot.h"
 
 #define SEED_STRIDE 1000003u
 #define OTHER_FDS   256 /* of this process and of the server, beside connections */
@@ -223,6 +224,7 @@ struct suite {
 	struct lane_summary summary;
 	const struct lane_policy *policies[OPTIONS_POLICIES_MAX];
 	struct lane_measures measures[OPTIONS_POLICIES_MAX][OPTIONS_REPS_MAX];
+	struct lane_trace traces[OPTIONS_POLICIES_MAX]; /* of first repetitions, for --plot */
 	uint32_t policy_count;
 	double query_cpu_us;
 	char folder[SERVER_PATH_MAX];
@@ -274,6 +276,8 @@ static int run_all(struct suite *suite, char *error)
 	for (uint32_t rep = 0; rep < suite->arguments->options->reps; rep++) {
 		for (uint32_t i = 0; i < suite->policy_count; i++) {
 			struct lane_setup setup = setup_of(suite, suite->policies[i], rep);
+			if (rep == 0 && suite->arguments->options->plot_dir)
+				setup.trace = &suite->traces[i];
 			if (lane_run(&setup, &suite->measures[i][rep], error) != 0)
 				return -1;
 			suite->measures[i][rep].figures[LANE_query_cpu_us] = suite->query_cpu_us;
@@ -295,6 +299,53 @@ static void summarise(struct suite *suite)
 	}
 }
 
+/* ---- The picture ------------------------------------------------------------------------------
+ */
+
+static int draw(const struct suite *suite, char *error)
+{
+	static struct plot plot;
+	char name[32], title[160];
+	const struct lane *lane = suite->summary.lane;
+	const struct lane_plan *plan = &suite->plan;
+	snprintf(name, sizeof name, "%s%s", lane->name, lane->of_case ? "-wire" : "");
+	snprintf(title, sizeof title, "%s: load %.0f/s of %.0f/s, timeout %.0f ms, %u retr%s", name,
+		suite->summary.rate_qps, suite->summary.saturation_qps,
+		(double)plan->timeout_ns / 1e6, plan->retries, plan->retries == 1 ? "y" : "ies");
+	plot = (struct plot){ .name = name,
+		.title = title,
+		.goodput = "answers in time /s",
+		.shade = plan->trigger == LANE_NO_SCRIPT ? NULL : "the trigger, if nobody stops it",
+		.bin_s = LANE_BIN_NS / 1e9,
+		.series_count = suite->policy_count };
+	for (uint32_t i = 0; i < suite->policy_count; i++)
+		plot.series[i] = (struct plot_series){ .name = suite->policies[i]->name,
+			.due = suite->traces[i].due,
+			.late = suite->traces[i].late,
+			.bin_count = suite->traces[i].bin_count };
+	if (plan->trigger != LANE_NO_SCRIPT)
+		plot.spans = (struct spans){ .count = 1,
+			.list = { { plan->onset_ns, plan->onset_ns + plan->hold_ns } } };
+	return plot_write(&plot, suite->arguments->options->plot_dir, error);
+}
+
+static void forget_traces(struct suite *suite)
+{
+	for (uint32_t i = 0; i < suite->policy_count; i++)
+		lane_trace_free(&suite->traces[i]);
+}
+
+static int run_and_draw(struct suite *suite, char *error)
+{
+	int status = find_rate(suite, error);
+	if (status == 0)
+		status = run_all(suite, error);
+	if (status == 0 && suite->arguments->options->plot_dir)
+		status = draw(suite, error);
+	forget_traces(suite);
+	return status;
+}
+
 int lane_command(const struct lane_arguments *arguments, FILE *file, char error[SERVER_ERROR_MAX])
 {
 	static struct suite suite;
@@ -306,7 +357,7 @@ int lane_command(const struct lane_arguments *arguments, FILE *file, char error[
 	suite.policy_count = choose_policies(arguments, suite.policies);
 	make_plan(arguments, &suite.plan);
 	make_data(&suite.plan, arguments->options, suite.folder, &suite.data);
-	if (find_rate(&suite, error) != 0 || run_all(&suite, error) != 0)
+	if (run_and_draw(&suite, error) != 0)
 		return -1;
 	summarise(&suite);
 	if (lane_report(file, &suite.summary, arguments->options->format) == 0)

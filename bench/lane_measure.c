@@ -45,18 +45,18 @@ double lane_success(const struct lane_record *record, struct lane_span span)
 /* ---- Healing ----------------------------------------------------------------------------------
  */
 
-/* Tallies by bin from the onset on; the last, partial bin is left out. Free it. */
-static struct tally *tally_bins(const struct lane_record *record, uint64_t bin_ns, size_t *count)
+/* Tallies by bin from an instant on; the last, partial bin is left out. Free it. */
+static struct tally *tally_bins(
+	const struct lane_record *record, uint64_t from_ns, uint64_t bin_ns, size_t *count)
 {
-	uint64_t length_ns =
-		record->settled_ns > record->onset_ns ? record->settled_ns - record->onset_ns : 0;
+	uint64_t length_ns = record->settled_ns > from_ns ? record->settled_ns - from_ns : 0;
 	*count = (size_t)(length_ns / bin_ns);
 	struct tally *bins = calloc(*count + 1, sizeof *bins);
 	for (size_t i = 0; bins && i < record->count; i++) {
 		const struct crowd_request *request = &record->requests[i];
-		if (request->due_ns < record->onset_ns)
+		if (request->due_ns < from_ns)
 			continue;
-		size_t bin = (size_t)((request->due_ns - record->onset_ns) / bin_ns);
+		size_t bin = (size_t)((request->due_ns - from_ns) / bin_ns);
 		if (bin >= *count)
 			continue;
 		bins[bin].due++;
@@ -68,7 +68,7 @@ static struct tally *tally_bins(const struct lane_record *record, uint64_t bin_n
 uint64_t lane_heals_ns(const struct lane_record *record)
 {
 	size_t count, well;
-	struct tally *bins = tally_bins(record, LANE_BIN_NS, &count);
+	struct tally *bins = tally_bins(record, record->onset_ns, LANE_BIN_NS, &count);
 	if (!bins)
 		return UINT64_MAX;
 	for (well = count; well > 0; well--)
@@ -82,11 +82,34 @@ uint64_t lane_heals_ns(const struct lane_record *record)
 static double late_seconds(const struct lane_record *record)
 {
 	size_t count, late = 0;
-	struct tally *bins = tally_bins(record, MEASURE_BIN_NS, &count);
+	struct tally *bins = tally_bins(record, record->onset_ns, MEASURE_BIN_NS, &count);
 	for (size_t i = 0; bins && i < count; i++)
 		late += 1 - share_of(bins[i]) > LATE_SHARE;
 	free(bins);
 	return (double)late * MEASURE_BIN_NS / LANE_NS_PER_S;
+}
+
+int lane_trace_fill(struct lane_trace *trace, const struct lane_record *record)
+{
+	size_t count;
+	struct tally *bins = tally_bins(record, 0, LANE_BIN_NS, &count);
+	trace->due = calloc(count + 1, sizeof *trace->due);
+	trace->late = calloc(count + 1, sizeof *trace->late);
+	bool fine = bins && trace->due && trace->late;
+	trace->bin_count = fine ? (uint32_t)count : 0;
+	for (uint32_t i = 0; i < trace->bin_count; i++) {
+		trace->due[i] = (uint32_t)bins[i].due;
+		trace->late[i] = (uint32_t)(bins[i].due - bins[i].good);
+	}
+	free(bins);
+	return fine ? 0 : -1;
+}
+
+void lane_trace_free(struct lane_trace *trace)
+{
+	free(trace->due);
+	free(trace->late);
+	*trace = (struct lane_trace){ 0 };
 }
 
 /* ---- The rest ---------------------------------------------------------------------------------

@@ -24,6 +24,16 @@ struct lane_record {
 	double saturation_qps;
 };
 
+/* Requests by when they were due, from the start of the run, in bins of LANE_BIN_NS. */
+struct lane_trace {
+	uint32_t *due, *late; /* late: they did not succeed */
+	uint32_t bin_count;
+};
+/* 0, or -1: memory is out. Free it in both cases. */
+int lane_trace_fill(struct lane_trace *trace, const struct lane_record *record)
+	__attribute__((warn_unused_result));
+void lane_trace_free(struct lane_trace *trace);
+
 /* Fills what follows from the requests; every other figure stays as it is. */
 void lane_measure(const struct lane_record *record, struct lane_measures *measures);
 /* The instant from which a run is well to its end; UINT64_MAX: it is not. */

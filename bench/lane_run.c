@@ -300,7 +300,7 @@ static void warn_of_lag(const struct run *run)
 			run->setup->title, (double)run->lag_max_ns / 1e6);
 }
 
-static void measure(struct run *run, struct lane_measures *measures)
+static int measure(struct run *run, struct lane_measures *measures, char *error)
 {
 	const struct lane_plan *plan = run->setup->plan;
 	uint64_t grace_ns = plan->timeout_ns * (plan->retries + 1);
@@ -316,6 +316,10 @@ static void measure(struct run *run, struct lane_measures *measures)
 		qsort(run->refusals_ms, run->refusal_count, sizeof *run->refusals_ms, by_value);
 		measures->figures[LANE_reject_ms] = run->refusals_ms[run->refusal_count / 2];
 	}
+	if (!run->setup->trace || lane_trace_fill(run->setup->trace, &record) == 0)
+		return 0;
+	snprintf(error, SERVER_ERROR_MAX, "out of memory for the picture");
+	return -1;
 }
 
 /* From the runtime's own views, which answer whatever state the workers are in. */
@@ -445,8 +449,9 @@ int lane_run(const struct lane_setup *setup, struct lane_measures *measures,
 		run->session.start_ns += lane_session_now_ns(&run->session);
 		status = drive(run, error);
 	}
+	if (status == 0)
+		status = measure(run, measures, error);
 	if (status == 0) {
-		measure(run, measures);
 		status = ask_decisions(run, measures, error);
 		if (setup->plan->reject_cost && setup->policy->defences & LANE_GATE)
 			measure_refusal(run, measures);

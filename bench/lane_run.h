@@ -6,6 +6,7 @@
 #define BENCH_LANE_RUN_H
 
 #include "lane.h"
+#include "lane_measure.h"
 
 struct lane_setup {
 	const char *title; /* of its progress lines */
@@ -16,7 +17,8 @@ struct lane_setup {
 	bool poisson, quiet;
 	uint32_t connections;
 	const char *data_dir;
-	uint64_t items; /* in it */
+	uint64_t items;		  /* in it */
+	struct lane_trace *trace; /* to be filled; NULL: none is wanted */
 };
 
 /* 0, or -1 with one line in error. */

@@ -269,6 +269,29 @@ static void check_case_options(const struct run_arguments *arguments)
 		bench_refuse("--plot needs runs over time, and --saturate has none");
 }
 
+static int plot_result(
+	const struct suite_result *result, const char *folder, char error[TARGET_ERROR_MAX])
+{
+	static struct plot plot;
+	char title[128];
+	const struct summary *summary = &result->summary;
+	snprintf(title, sizeof title, "%s: %.0f requests/s offered, SLO %.1f ms",
+		summary->case_name, summary->rate_qps, summary->slo_ms);
+	plot = (struct plot){ .name = summary->case_name,
+		.title = title,
+		.goodput = "answers within SLO /s",
+		.shade = "the culprit runs if nobody stops it",
+		.bin_s = MEASURE_BIN_NS / 1e9,
+		.series_count = result->trace_count,
+		.spans = result->spans };
+	for (uint32_t i = 0; i < result->trace_count; i++)
+		plot.series[i] = (struct plot_series){ .name = result->traces[i].policy,
+			.due = result->traces[i].due,
+			.late = result->traces[i].late,
+			.bin_count = result->traces[i].bin_count };
+	return plot_write(&plot, folder, error);
+}
+
 static int report_result(const struct bench_options *options, const struct suite_result *result,
 	struct output *output)
 {
@@ -280,7 +303,7 @@ static int report_result(const struct bench_options *options, const struct suite
 	}
 	if (!options->plot_dir)
 		return 0;
-	if (plot_write(result, options->plot_dir, error) != 0) {
+	if (plot_result(result, options->plot_dir, error) != 0) {
 		fprintf(stderr, "cancel-bench: %s\n", error);
 		return STATUS_FAILED;
 	}
@@ -293,10 +316,9 @@ static int report_result(const struct bench_options *options, const struct suite
 static void check_lane_options(const struct run_arguments *arguments)
 {
 	const struct bench_options *options = &arguments->options;
-	if (options->saturate || options->batch || options->rerun || options->plot_dir ||
-		options->share_pct >= 0)
-		bench_refuse("run %s: --saturate, --share, --batch, --rerun and --plot belong to "
-			     "the other cases",
+	if (options->saturate || options->batch || options->rerun || options->share_pct >= 0)
+		bench_refuse("run %s: --saturate, --share, --batch and --rerun belong to the other "
+			     "cases",
 			arguments->lane->name);
 }
 
@@ -310,6 +332,8 @@ static int run_lane(const struct run_arguments *arguments)
 		.policies = arguments->policies };
 	check_lane_options(arguments);
 	lane_check(&lane_arguments);
+	if (arguments->options.plot_dir)
+		plot_check(arguments->options.plot_dir);
 	if (output_open(&output, arguments->options.out_path) != 0)
 		bench_refuse("--out: cannot write '%s': %s", arguments->options.out_path,
 			strerror(errno));

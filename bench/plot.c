@@ -13,13 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "options.h"
+
 #define PATH_BYTES 512
 
 extern char **environ;
 
-/* Colours told apart by people who see few, after Okabe and Ito (2008). */
+/* Colours told apart by people who see few: eight after Okabe and Ito (2008), and two more. */
 static const char *const colours[] = { "#000000", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9",
-	"#009E73", "#0072B2", "#F0E442" };
+	"#009E73", "#0072B2", "#F0E442", "#999999", "#882255" };
 #define COLOURS (sizeof colours / sizeof *colours)
 
 static FILE *open_beside(const char *folder, const char *name, const char *suffix)
@@ -36,61 +38,62 @@ static int close_written(FILE *file)
 	return fclose(file) == 0 && !bad ? 0 : -1;
 }
 
-static int write_data(const struct suite_result *result, const char *folder)
+static int write_data(const struct plot *plot, const char *folder)
 {
-	FILE *file = open_beside(folder, result->summary.case_name, "csv");
+	FILE *file = open_beside(folder, plot->name, "csv");
 	if (!file)
 		return -1;
 	fprintf(file, "policy,second,offered_qps,goodput_qps,late_pct\n");
-	for (uint32_t t = 0; t < result->trace_count; t++) {
-		const struct suite_trace *trace = &result->traces[t];
-		if (t)
+	for (uint32_t s = 0; s < plot->series_count; s++) {
+		const struct plot_series *series = &plot->series[s];
+		if (s)
 			fputs("\n\n", file); /* gnuplot's mark between data sets */
-		for (uint32_t i = 0; i < trace->bin_count; i++) {
-			double per_s = 1e9 / MEASURE_BIN_NS, due = trace->due[i];
-			fprintf(file, "%s,%.1f,%.0f,%.0f,%.3f\n", trace->policy, i / per_s,
-				due * per_s, (due - trace->late[i]) * per_s,
-				due > 0 ? 100.0 * trace->late[i] / due : 0);
+		for (uint32_t i = 0; i < series->bin_count; i++) {
+			double due = series->due[i], late = series->late[i];
+			fprintf(file, "%s,%.2f,%.0f,%.0f,%.3f\n", series->name, i * plot->bin_s,
+				due / plot->bin_s, (due - late) / plot->bin_s,
+				due > 0 ? 100 * late / due : 0);
 		}
 	}
 	return close_written(file);
 }
 
-static void write_lines(FILE *file, const struct suite_result *result, int column)
+static void write_lines(FILE *file, const struct plot *plot, int column)
 {
-	for (uint32_t t = 0; t < result->trace_count; t++)
+	for (uint32_t s = 0; s < plot->series_count; s++)
 		fprintf(file,
 			"%s'%s.csv' index %u using 2:%d with lines lw %d lc rgb '%s' title '%s'",
-			t ? ", \\\n     " : "plot ", result->summary.case_name, t, column,
-			t ? 2 : 3, colours[t % COLOURS], result->traces[t].policy);
+			s ? ", \\\n     " : "plot ", plot->name, s, column, s ? 2 : 3,
+			colours[s % COLOURS], plot->series[s].name);
 	fputs("\n", file);
 }
 
-static void write_panels(FILE *file, const struct suite_result *result)
+static void write_panels(FILE *file, const struct plot *plot)
 {
-	const struct summary *summary = &result->summary;
-	fprintf(file, "set multiplot layout 2,1 title '%s: %.0f requests/s offered, SLO %.1f ms'\n",
-		summary->case_name, summary->rate_qps, summary->slo_ms);
-	for (uint32_t i = 0; i < result->spans.count; i++)
+	fprintf(file, "set multiplot layout 2,1 title '%s'\n", plot->title);
+	for (uint32_t i = 0; i < plot->spans.count; i++)
 		fprintf(file,
 			"set object %u rectangle from %.3f, graph 0 to %.3f, graph 1 behind fc rgb "
 			"'#f2f2f2' fs solid noborder\n",
-			i + 1, (double)result->spans.list[i].from_ns / 1e9,
-			(double)result->spans.list[i].to_ns / 1e9);
-	fputs("set ylabel 'goodput, answers within SLO /s'\nset yrange [0:*]\n"
-	      "set key outside right top\n",
-		file);
-	write_lines(file, result, 4);
-	fputs("set ylabel 'late share, %'\nset yrange [0:105]\n"
-	      "set xlabel 'seconds (grey: the culprit runs if nobody stops it)'\n",
-		file);
-	write_lines(file, result, 5);
+			i + 1, (double)plot->spans.list[i].from_ns / 1e9,
+			(double)plot->spans.list[i].to_ns / 1e9);
+	fprintf(file,
+		"set ylabel 'goodput, %s'\nset yrange [0:*]\n"
+		"set key outside right top\n",
+		plot->goodput);
+	write_lines(file, plot, 4);
+	fputs("set ylabel 'late share, %'\nset yrange [0:105]\n", file);
+	if (plot->shade)
+		fprintf(file, "set xlabel 'seconds (grey: %s)'\n", plot->shade);
+	else
+		fputs("set xlabel 'seconds'\n", file);
+	write_lines(file, plot, 5);
 	fputs("unset multiplot\n", file);
 }
 
-static int write_script(const struct suite_result *result, const char *folder)
+static int write_script(const struct plot *plot, const char *folder)
 {
-	const char *name = result->summary.case_name;
+	const char *name = plot->name;
 	FILE *file = open_beside(folder, name, "gp");
 	if (!file)
 		return -1;
@@ -98,9 +101,9 @@ static int write_script(const struct suite_result *result, const char *folder)
 		name);
 	fprintf(file, "set terminal svg size 960,720 background 'white'\nset output '%s.svg'\n",
 		name);
-	write_panels(file, result);
+	write_panels(file, plot);
 	fprintf(file, "set terminal pngcairo size 960,720\nset output '%s.png'\n", name);
-	write_panels(file, result);
+	write_panels(file, plot);
 	fputs("set output\n", file);
 	return close_written(file);
 }
@@ -128,17 +131,17 @@ void plot_check(const char *folder)
 		bench_refuse("--plot: cannot write into '%s': %s", folder, strerror(errno));
 }
 
-int plot_write(const struct suite_result *result, const char *folder, char error[TARGET_ERROR_MAX])
+int plot_write(const struct plot *plot, const char *folder, char error[PLOT_ERROR_MAX])
 {
-	if (write_data(result, folder) != 0 || write_script(result, folder) != 0) {
-		snprintf(error, TARGET_ERROR_MAX, "cannot write into '%.150s': %s", folder,
+	if (write_data(plot, folder) != 0 || write_script(plot, folder) != 0) {
+		snprintf(error, PLOT_ERROR_MAX, "cannot write into '%.150s': %s", folder,
 			strerror(errno));
 		return -1;
 	}
-	if (draw(folder, result->summary.case_name) == 0)
+	if (draw(folder, plot->name) == 0)
 		return 0;
-	snprintf(error, TARGET_ERROR_MAX,
-		"gnuplot (Debian package gnuplot-nox) could not draw %.100s/%s.gp", folder,
-		result->summary.case_name);
+	snprintf(error, PLOT_ERROR_MAX,
+		"gnuplot (Debian package gnuplot-nox) could not draw %.100s/%.32s.gp", folder,
+		plot->name);
 	return -1;
 }

@@ -136,6 +136,26 @@ static void a_table_has_a_row_for_each_policy(void **state)
 	tool_free(&result);
 }
 
+static void a_lane_is_drawn_over_time(void **state)
+{
+	static const char *const files[] = { "stall.csv", "stall.gp", "stall.svg", "stall.png" };
+	char arguments[256], path[128];
+	(void)state;
+	snprintf(arguments, sizeof arguments,
+		"run stall --policy none,budget --plot %s/plots " SHORT, lane_folder);
+	json_decref(tool_json(arguments));
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/plots/%s", lane_folder, files[i]);
+		char *text = tool_read_file(path);
+		assert_non_null(text);
+		assert_true(i != 0 || strstr(text, "\nbudget,0.25,"));
+		free(text);
+	}
+	snprintf(path, sizeof path, "%s/plots", lane_folder);
+	lane_remove(path);
+	lane_nothing_left();
+}
+
 static void csv_has_as_many_values_as_names(void **state)
 {
 	(void)state;
@@ -222,6 +242,7 @@ int main(void)
 		cmocka_unit_test(a_culprit_is_cancelled_before_its_time),
 		cmocka_unit_test(a_dump_is_cancelled_too),
 		cmocka_unit_test(under_twice_the_load_the_gate_refuses_the_lowest),
+		cmocka_unit_test(a_lane_is_drawn_over_time),
 		cmocka_unit_test(a_table_has_a_row_for_each_policy),
 		cmocka_unit_test(an_interrupted_lane_leaves_nothing_behind),
 		cmocka_unit_test(csv_has_as_many_values_as_names),
