@@ -84,6 +84,7 @@ struct query {
 	uint32_t column_count, column_room;
 	uint64_t row_limit, rows; /* of Execute; 0: none */
 	bool too_many_rows;	  /* more than a portal may keep */
+	size_t row_too_large;	  /* bytes of a row over the output's limit */
 	uint32_t misfit;	  /* column, from 1, whose value has no binary form of its type */
 };
 

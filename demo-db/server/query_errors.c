@@ -63,6 +63,12 @@ bool query_fail_by_engine(struct client *client)
 		return query_fail(client, "54000", "the portals keep too many rows",
 			"Fetch without a row limit, or with LIMIT and OFFSET.");
 	}
+	if (q->row_too_large) {
+		snprintf(wording.message, sizeof wording.message,
+			"a row of %zu KiB is too large for output.hard_mb = %llu",
+			q->row_too_large >> 10, (unsigned long long)client->server->config.hard_mb);
+		return query_fail(client, "54000", wording.message, NULL);
+	}
 	if (q->misfit) {
 		snprintf(wording.message, sizeof wording.message,
 			"column %u holds a value its type has no binary form for", q->misfit);
@@ -70,7 +76,7 @@ bool query_fail_by_engine(struct client *client)
 			client, "42804", wording.message, "Ask for text, or CAST it to one type.");
 	}
 	wording_of(&source, &wording);
-	bool key = *q->key && q->statement->dialect.stores_last;
+	bool key = *q->key && s && s->dialect.stores_last;
 	client_error(client, wording.sqlstate, wording.message, key ? q->key : wording.detail,
 		wording.hint, position_of(q, &wording));
 	q->failed = true;

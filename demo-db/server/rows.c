@@ -26,6 +26,7 @@ void rows_begin(struct client *client, bool describe)
 	q->rows = 0;
 	q->too_many_rows = false;
 	q->misfit = 0;
+	q->row_too_large = 0;
 }
 
 /* ---- Columns -------------------------------------------------------------------------------- */
@@ -126,8 +127,20 @@ static void describe_again(struct client *client, const struct db_row *row)
 	wire_row_description(&client->output.wire, q->columns, (uint16_t)q->column_count);
 }
 
-static int encode(struct query *q, struct wire_out *out, const struct db_row *row)
+/* A row that alone would be over the hard limit is an error; that limit is for clients that do not
+ * read. What they have not read yet is within the soft one. */
+static size_t largest_row(const struct client *client)
 {
+	const struct cancel_output_limit *limit = &client->output.limit;
+	size_t most = limit->hard_bytes - limit->soft_bytes;
+	if (most < limit->hard_bytes / 2)
+		most = limit->hard_bytes / 2;
+	return most < ROW_MAX_BYTES ? most : ROW_MAX_BYTES;
+}
+
+static int encode(struct client *client, struct wire_out *out, const struct db_row *row)
+{
+	struct query *q = &client->query;
 	size_t before = out->bytes;
 	wire_begin(out, 'D');
 	wire_put16(out, (uint16_t)q->column_count);
@@ -139,8 +152,11 @@ static int encode(struct query *q, struct wire_out *out, const struct db_row *ro
 			q->misfit = i + 1;
 	}
 	wire_end(out);
-	if (!out->failed && !q->misfit && out->bytes - before <= ROW_MAX_BYTES)
+	size_t bytes = out->bytes - before;
+	if (!out->failed && !q->misfit && bytes <= largest_row(client))
 		return 0;
+	if (!out->failed && !q->misfit)
+		q->row_too_large = bytes;
 	out->bytes = before;
 	return -1;
 }
@@ -151,7 +167,7 @@ static int keep(struct client *client, const struct db_row *row)
 	struct query *q = &client->query;
 	struct portal *portal = q->portal;
 	size_t before = portal->rows.bytes;
-	int status = encode(q, &portal->rows, row);
+	int status = encode(client, &portal->rows, row);
 	client->prepared.kept_bytes += portal->rows.bytes - before;
 	if (status)
 		return -1;
@@ -170,7 +186,7 @@ int rows_on_row(void *arg, const struct db_row *row)
 		describe_again(client, row);
 	if (q->row_limit && q->rows == q->row_limit)
 		return keep(client, row);
-	if (encode(q, &client->output.wire, row))
+	if (encode(client, &client->output.wire, row))
 		return -1;
 	q->rows++;
 	return !output_make_room(&client->output, db_session_cancelled(client->session));

@@ -143,6 +143,21 @@ static void a_client_that_reads_slowly_is_left_alone(void **state)
 	stop();
 }
 
+static void a_row_over_the_limit_is_an_error_and_no_disconnect(void **state)
+{
+	static const char *const options[] = { "--set", "output.hard_mb=1", "--set",
+		"output.soft_kb=64", NULL };
+	(void)state;
+	start(options);
+	assert_string_equal(
+		wire_query(&a, "select 1 as n union all select length(hex(zeroblob(9)))"),
+		"T(n:23) D(1) D(18) C(SELECT 2) Z(I)");
+	assert_non_null(strstr(wire_query(&a, "select hex(zeroblob(1000000))"), "E(54000) Z(I)"));
+	assert_non_null(strstr(a.last_error, "output.hard_mb = 1"));
+	assert_non_null(strstr(wire_query(&a, "select hex(zeroblob(400000))"), "C(SELECT 1) Z(I)"));
+	stop();
+}
+
 static void a_shutdown_lets_the_last_answer_be_read(void **state)
 {
 	(void)state;
@@ -279,6 +294,8 @@ int main(void)
 		cmocka_unit_test_teardown(what_a_pause_holds_is_not_idle_and_times_out, clean),
 		cmocka_unit_test_teardown(checkpoints_leave_threads_to_serve_the_writer, clean),
 		cmocka_unit_test_teardown(a_client_that_reads_slowly_is_left_alone, clean),
+		cmocka_unit_test_teardown(
+			a_row_over_the_limit_is_an_error_and_no_disconnect, clean),
 		cmocka_unit_test_teardown(a_shutdown_lets_the_last_answer_be_read, clean),
 		cmocka_unit_test_teardown(views_do_not_keep_their_slots_for_long, clean),
 		cmocka_unit_test_teardown(bytes_and_the_end_at_once_are_noticed, clean),
