@@ -216,7 +216,7 @@ struct cancel_pipeline_config {
 	uint32_t pace_share_ppm;  /* [100000] refill, share of completions; at least one a second */
 	uint32_t release_wait_ms; /* [1000] how long the last target has to release or answer */
 	uint32_t quarantine_ms;	  /* [0] recognise only; else how long a signature stays marked */
-	uint32_t explained_ppm;	  /* [250000] a LOCK or QUEUE leaves the score when the eligible
+	uint32_t explained_ppm;	  /* [300000] a LOCK or QUEUE leaves the score when the eligible
 				     together have less than this share of its delay */
 };
 

@@ -25,7 +25,7 @@ void settings_fill(struct cancel_pipeline_config *config)
 	or_default(&config->contention_ratio, 2);
 	or_default(&config->blame_ppm, 20000);
 	or_default(&config->held_back_ppm, 500000);
-	or_default(&config->explained_ppm, 250000);
+	or_default(&config->explained_ppm, 300000);
 	or_default(&config->evict_share_ppm, 100000);
 	or_default(&config->warm_up_ms, 2000);
 	or_default(&config->pace_gap_ms, 100);
