@@ -186,8 +186,10 @@ static int find_placed(
 	int rc = SQLITE_OK;
 	if (!now || columns->placed_at != now || strcmp(columns->table, table) != 0) {
 		rc = read_places(columns, db, table); /* compiles, too */
-		bool whole = rc == SQLITE_OK && strlen(table) < sizeof columns->table;
-		snprintf(columns->table, sizeof columns->table, "%s", table);
+		size_t bytes = strlen(table) + 1;
+		bool whole = rc == SQLITE_OK && bytes <= sizeof columns->table;
+		if (whole)
+			memcpy(columns->table, table, bytes);
 		columns->placed_at = whole ? db_compile_number() : 0;
 	}
 	*type = place >= 0 && place < columns->count ? columns->placed[place] : KIND_ANY;

@@ -7,6 +7,7 @@
  * local.c. It must not know sockets.
  */
 #include "demo-db/server/query.h"
+#include "demo-db/server/begin.h"
 #include "demo-db/server/local.h"
 #include "demo-db/server/named.h"
 #include "demo-db/server/query_errors.h"
@@ -188,21 +189,6 @@ static bool sync_follows(const struct client *client)
 	return input->start < input->end && input->data[input->start] == WIRE_SYNC;
 }
 
-static bool refuse_in_failed_block(struct client *client)
-{
-	return query_fail(client, "25P02",
-		"current transaction is aborted, commands ignored until end of transaction block",
-		NULL);
-}
-
-static bool refuse_outside_block(struct client *client)
-{
-	char message[96];
-	snprintf(message, sizeof message, "%s can only be used in transaction blocks",
-		client->query.statement->dialect.block_only);
-	return query_fail(client, "25P01", message, NULL);
-}
-
 /* BEGIN inside an implicit block makes it the client's. */
 static bool take_over_block(struct client *client)
 {
@@ -214,45 +200,16 @@ static bool take_over_block(struct client *client)
 	return true;
 }
 
-/* What BEGIN does not say, the session's defaults say; `begin` NULL: a hidden one says nothing. */
-static const char *session_begin(const struct client *client, const struct dialect *begin)
-{
-	static const char *const forms[] = { "BEGIN", "BEGIN READ ONLY",
-		"BEGIN ISOLATION LEVEL REPEATABLE READ",
-		"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" };
-	const struct settings *settings = &client->settings;
-	const char *level = settings_get(settings, SETTING_default_transaction_isolation);
-	bool snapshot = strncmp(level, "repeatable", 6) == 0 || strncmp(level, "serial", 6) == 0;
-	bool read_only = settings_on(settings, SETTING_default_transaction_read_only);
-	if (begin && begin->level)
-		snapshot = begin->repeatable_read || begin->serializable;
-	if (begin && (begin->read_only || begin->read_write))
-		read_only = begin->read_only;
-	return forms[read_only + 2 * snapshot];
-}
-
-/* SHOW inside the block tells what it was begun with. */
-static void tell_begun(struct client *client, const struct dialect *begin)
-{
-	const char *sql = client->query.request.sql;
-	const char *level = strstr(sql, "REPEATABLE") ? "repeatable read" : "read committed";
-	if (transaction(client) != 'I')
-		return;
-	settings_tell(&client->settings, SETTING_transaction_isolation,
-		begin->serializable ? "serializable" : level);
-	settings_tell(&client->settings, SETTING_transaction_read_only,
-		strstr(sql, "READ ONLY") ? "on" : "off");
-}
-
 static bool start_begin(struct client *client)
 {
 	struct query *q = &client->query;
-	q->request = (struct db_request){ .sql = session_begin(client, &q->statement->dialect),
+	q->request = (struct db_request){ .sql = begin_text(client, &q->statement->dialect),
 		.arrival_ns = arrival_of(q),
 		.class_index = (uint8_t)q->business,
 		.priority = (uint8_t)q->business,
 		.tenant = (uint8_t)(client->user_level % DB_TENANTS) };
-	tell_begun(client, &q->statement->dialect);
+	if (transaction(client) == 'I')
+		begin_tell(client, &q->statement->dialect, q->request.sql);
 	rows_begin(client, q->portal && q->portal->describe_next);
 	q->ran_any = true;
 	return start(client, STEP_RAN);
@@ -343,9 +300,9 @@ static bool step_ask(struct client *client)
 	bool ends = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
 	if (state == 'E' && !ends && !q->statement->dialect.revives)
 		return db_session_untold(client->session) ? start_hidden(client, "", STEP_TOLD)
-							  : refuse_in_failed_block(client);
+							  : query_fail_in_failed_block(client);
 	if (q->implicit && q->statement->dialect.block_only)
-		return refuse_outside_block(client);
+		return query_fail_outside_block(client);
 	if (q->simple && q->statement->parameter_count != q->literal_count)
 		return query_fail(client, "42P02", "there is no parameter $1",
 			"Parameters belong to the extended protocol.");
@@ -377,7 +334,7 @@ static bool step_ask(struct client *client)
 	}
 	if (!ends && wants_implicit(client)) {
 		q->implicit = true;
-		return start_hidden(client, session_begin(client, NULL), STEP_BEGUN);
+		return start_hidden(client, begin_text(client, NULL), STEP_BEGUN);
 	}
 	return start_statement(client);
 }

@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
@@ -158,4 +157,19 @@ bool query_fail_by_dialect(struct client *client, const struct dialect *d)
 	q->failed = true;
 	q->step = STEP_FAILED;
 	return true;
+}
+
+bool query_fail_in_failed_block(struct client *client)
+{
+	return query_fail(client, "25P02",
+		"current transaction is aborted, commands ignored until end of transaction block",
+		NULL);
+}
+
+bool query_fail_outside_block(struct client *client)
+{
+	char message[96];
+	snprintf(message, sizeof message, "%s can only be used in transaction blocks",
+		client->query.statement->dialect.block_only);
+	return query_fail(client, "25P01", message, NULL);
 }

@@ -14,6 +14,8 @@ bool query_fail(struct client *client, const char *sqlstate, const char *message
 bool query_fail_cancelled(struct client *client);
 bool query_fail_by_engine(struct client *client);
 bool query_fail_by_dialect(struct client *client, const struct dialect *dialect);
+bool query_fail_in_failed_block(struct client *client);
+bool query_fail_outside_block(struct client *client);
 
 /* A WARNING, unless the session wants none. */
 void query_warn(struct client *client, const char *sqlstate, const char *message);
