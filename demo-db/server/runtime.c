@@ -7,12 +7,51 @@
 #include "demo-db/server/runtime.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cancel/observe.h>
 
 static bool started;
+
+/* What the library says while it starts waits until its options are checked: one that it does not
+ * take is an error of ours, in one line. */
+static struct {
+	pthread_mutex_t lock;
+	bool keeping;
+	char kept[8 * CANCEL_TEXT_MAX];
+	size_t bytes;
+} said = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void on_line(void *arg, const char *line)
+{
+	(void)arg;
+	pthread_mutex_lock(&said.lock);
+	size_t room = sizeof said.kept - said.bytes;
+	int bytes = said.keeping ? snprintf(said.kept + said.bytes, room, "libcancel: %s\n", line)
+				 : fprintf(stderr, "libcancel: %s\n", line);
+	if (said.keeping && bytes > 0)
+		said.bytes += (size_t)bytes < room ? (size_t)bytes : room - 1;
+	pthread_mutex_unlock(&said.lock);
+}
+
+static void keep_lines(void)
+{
+	pthread_mutex_lock(&said.lock);
+	said.keeping = true;
+	said.bytes = 0;
+	pthread_mutex_unlock(&said.lock);
+}
+
+static void let_go_of_lines(void)
+{
+	pthread_mutex_lock(&said.lock);
+	if (said.bytes)
+		fputs(said.kept, stderr);
+	said.keeping = false;
+	pthread_mutex_unlock(&said.lock);
+}
 
 /* CANCEL_NAME of an option. */
 static void variable_of(const char *name, char *variable, size_t bytes)
@@ -89,17 +128,23 @@ int runtime_start(const struct config *config, char message[CONFIG_MESSAGE_MAX])
 	const struct cancel_config options = { .struct_size = sizeof options,
 		.classes = classes,
 		.class_count = BUSINESS_LEVELS,
+		.log = on_line,
 		.max_tasks = (uint32_t)(tasks < 4096 ? 4096 : tasks) };
 	uint64_t own = lend_environment(config);
+	keep_lines();
 	int status = cancel_start(&options);
 	forget_environment(config, own);
 	if (status) {
+		let_go_of_lines();
 		snprintf(message, CONFIG_MESSAGE_MAX, "cannot start libcancel: %s",
 			cancel_error_text(status));
 		return -1;
 	}
 	started = true;
-	return check_options(config, own, message);
+	status = check_options(config, own, message);
+	if (status == 0) /* else they stay kept to the end, which is near */
+		let_go_of_lines();
+	return status;
 }
 
 void runtime_stop(void)

@@ -274,6 +274,12 @@ static void a_bad_setting_is_the_servers_own_line(void **state)
 		server_process_start(&server, server_scratch(error), &settings, error), -1);
 	assert_non_null(strstr(error, "workers is 0"));
 	assert_int_equal(server.pid, 0);
+	/* of the library too, and nothing before it */
+	settings.count = 0;
+	server_set(&settings, "cancel.mode=foo");
+	assert_int_equal(
+		server_process_start(&server, server_scratch(error), &settings, error), -1);
+	assert_non_null(strstr(error, "serve: [cancel] mode = foo"));
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, stop)
