@@ -19,6 +19,7 @@ int gate_init(struct gate *gate, const struct config *config)
 	atomic_store_explicit(
 		&gate->spare_victims, config->spare_victims != 0, memory_order_relaxed);
 	gate->window_ns = options.window_ns;
+	gate->standing_since_ns = options.start_ns;
 	if (!config->gate)
 		return 0;
 	gate->dagor = cancel_dagor_shared_create(&options);
@@ -72,9 +73,12 @@ bool gate_admit(struct gate *gate, uint64_t now_ns, enum business business, uint
 
 void gate_observe(struct gate *gate, uint64_t now_ns, uint64_t delay_ns)
 {
-	if (!gate->dagor || lasts(&gate->spare_until_ns, now_ns))
+	if (!gate->dagor)
 		return;
+	/* also while victims are spared: afterwards the queue must not look as if it had stood */
 	atomic_store_explicit(&gate->heard_ns, now_ns, memory_order_relaxed);
+	if (lasts(&gate->spare_until_ns, now_ns))
+		return;
 	uint64_t weight = lasts(&gate->regular_until_ns, now_ns) ? 2 : 1;
 	cancel_dagor_shared_observe(gate->dagor, now_ns, delay_ns * weight);
 }
