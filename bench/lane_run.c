@@ -277,8 +277,9 @@ static void count(const struct run *run, struct lane_measures *measures)
 	uint64_t server_ns = server_process_cpu_ns(&run->session.server) - run->server_cpu_ns;
 	figures[LANE_server_cpu_pct] = (double)server_ns / 1e7 / seconds;
 	figures[LANE_client_cpu_pct] = (double)(own_cpu_ns() - run->client_cpu_ns) / 1e7 / seconds;
-	if (run->tasks[0].held_ns)
-		figures[LANE_trigger_ms] = (double)run->tasks[0].held_ns / 1e6;
+	uint64_t held_ns = lane_task_held_ns(&run->tasks[0], run->setup->plan->length_ns);
+	if (held_ns)
+		figures[LANE_trigger_ms] = (double)held_ns / 1e6;
 	figures[LANE_company_cancelled] = company_cancelled(run);
 	if (run->setup->plan->resends)
 		figures[LANE_resends] = run->setup->plan->resends - run->tasks[0].resends;

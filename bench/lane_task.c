@@ -178,7 +178,8 @@ static void tell_failure(struct lane_task *task, const struct wire_answer *answe
 static void end(struct lane_task *task)
 {
 	give_back(task);
-	if (task->stopped && task->resends) {
+	if (task->again) {
+		task->again = false;
 		task->resends--;
 		task->state = TASK_WAITS;
 		task->next_ns = now_of(task);
@@ -191,6 +192,7 @@ static void end(struct lane_task *task)
 static void stop(struct lane_task *task)
 {
 	task->stopped++;
+	task->again = task->resends > 0;
 	give_back(task);
 	if (task->state == TASK_ENDS) {
 		end(task);
@@ -272,6 +274,12 @@ void lane_task_step(struct lane_task *task, uint64_t now_ns)
 uint64_t lane_task_next_ns(const struct lane_task *task)
 {
 	return task->next_ns;
+}
+
+uint64_t lane_task_held_ns(const struct lane_task *task, uint64_t now_ns)
+{
+	return task->held_ns +
+	       (task->taken_ns && now_ns > task->taken_ns ? now_ns - task->taken_ns : 0);
 }
 
 uint32_t lane_task_process(const struct lane_task *task)

@@ -25,6 +25,7 @@ struct lane_task {
 	uint64_t taken_ns;	       /* the same, this time */
 	uint64_t held_ns;	       /* in all, given back */
 	uint32_t stopped;	       /* cancelled before its time, so often */
+	bool again;		       /* cancelled this time, and to be sent again */
 	uint32_t rounds;	       /* statements of its work so far */
 	uint64_t (*now_ns)(void *arg); /* since the start of the run */
 	void *arg;
@@ -43,6 +44,8 @@ int lane_task_begin(struct lane_task *task, struct wire_pool *operators, struct 
 void lane_task_step(struct lane_task *task, uint64_t now_ns);
 /* When lane_task_step must be called; UINT64_MAX: not before an answer. */
 uint64_t lane_task_next_ns(const struct lane_task *task);
+/* How long it has held what it wanted, in all; also what it has not given back yet. */
+uint64_t lane_task_held_ns(const struct lane_task *task, uint64_t now_ns);
 /* Of its session, as the server numbers it; 0: there is none. */
 uint32_t lane_task_process(const struct lane_task *task);
 

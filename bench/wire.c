@@ -389,7 +389,8 @@ uint32_t wire_session_process(const struct wire_session *session)
 
 void wire_session_give(struct wire_session *session)
 {
-	session->kept = false;
+	session->kept = session->one_by_one = false;
+	session->pace_rows = session->read_rows = 0;
 	if (!session->event) {
 		destroy(session);
 		return;

@@ -70,7 +70,8 @@ int wire_session_stream(struct wire_session *session, uint32_t rows, uint32_t pa
 	__attribute__((warn_unused_result));
 /* Its number in the server's views; 0 before it is open. */
 uint32_t wire_session_process(const struct wire_session *session);
-void wire_session_give(struct wire_session *session); /* back to the pool, nothing asked */
+/* Back to the pool, with nothing asked; the next one reads whole answers again. */
+void wire_session_give(struct wire_session *session);
 
 struct wire_stats {
 	uint32_t connections, busy;

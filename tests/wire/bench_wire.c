@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "bench/lane_task.h"
 #include "bench/server_process.h"
 #include "bench/wire.h"
 
@@ -188,6 +190,23 @@ static void rows_are_taken_at_the_clients_pace_while_others_are_answered(void **
 	wire_session_give(session);
 }
 
+static void a_session_given_back_reads_whole_answers_again(void **state)
+{
+	struct heard streamed = { 0 }, whole = { 0 };
+	(void)state;
+	start(NULL, 1);
+	struct wire_session *session = wire_session_take(pool);
+	assert_non_null(session);
+	assert_int_equal(wire_session_stream(session, 1, 1), 0);
+	wire_session_ask(session, "select 41", on_answer, &streamed);
+	await(&streamed);
+	assert_string_equal(streamed.value, "");
+	wire_session_give(session);
+	assert_int_equal(wire_ask(pool, "select 42", on_answer, &whole), 0);
+	await(&whole);
+	assert_string_equal(whole.value, "42");
+}
+
 static void the_server_waits_for_a_client_that_reads_slowly(void **state)
 {
 	struct heard slow = { 0 };
@@ -282,6 +301,69 @@ static void a_bad_setting_is_the_servers_own_line(void **state)
 	assert_non_null(strstr(error, "serve: [cancel] mode = foo"));
 }
 
+/* ---- A task beside the load --------------------------------------------------------------------
+ */
+
+static uint64_t now_of(void *arg)
+{
+	struct timespec now;
+	(void)arg;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * LANE_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void go_on(struct lane_task *task)
+{
+	lane_task_step(task, now_of(NULL));
+	if (task->state != TASK_OVER && lane_task_next_ns(task) == UINT64_MAX)
+		event_base_loop(base, EVLOOP_ONCE);
+}
+
+/* One that locks the table for an hour, if left alone, and has it. */
+static void begin_to_lock(struct lane_task *task)
+{
+	struct heard made = { 0 };
+	start("roles.load=auto raise", 3);
+	assert_int_equal(wire_ask(pool, "create table items(id int)", on_answer, &made), 0);
+	await(&made);
+	task->script = LANE_LOCK;
+	task->hold_ns = 3600ull * LANE_NS_PER_S;
+	task->now_ns = now_of;
+	assert_int_equal(lane_task_begin(task, pool, pool), 0);
+	while (!task->first_ns)
+		go_on(task);
+}
+
+static void a_culprit_is_sent_again_only_after_a_cancel(void **state)
+{
+	struct lane_task task = { .resends = 2 };
+	struct heard hit = { 0 };
+	char sql[128];
+	(void)state;
+	begin_to_lock(&task);
+	task.hold_ns = 0; /* the next one ends as soon as it has the table */
+	snprintf(sql, sizeof sql, "select cancel_task(id) from cancel_tasks where process = %u",
+		lane_task_process(&task));
+	assert_int_equal(wire_ask(pool, sql, on_answer, &hit), 0);
+	await(&hit);
+	while (task.state != TASK_OVER)
+		go_on(&task);
+	assert_string_equal(task.error, "");
+	assert_string_equal(hit.value, "t");
+	assert_int_equal(task.stopped, 1);
+	assert_int_equal(task.resends, 1);
+}
+
+static void what_a_task_has_not_given_back_counts_as_held(void **state)
+{
+	struct lane_task task = { 0 };
+	(void)state;
+	begin_to_lock(&task);
+	assert_int_equal(task.held_ns, 0);
+	assert_int_equal(lane_task_held_ns(&task, task.taken_ns + 5), 5);
+	assert_int_equal(lane_task_held_ns(&task, 0), 0);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, stop)
 
 int main(void)
@@ -292,11 +374,14 @@ int main(void)
 		TEST(an_error_is_an_answer_and_the_connection_goes_on),
 		TEST(a_kept_session_keeps_its_transaction),
 		TEST(rows_are_taken_at_the_clients_pace_while_others_are_answered),
+		TEST(a_session_given_back_reads_whole_answers_again),
 		TEST(the_server_waits_for_a_client_that_reads_slowly),
 		TEST(connections_can_be_opened_beforehand),
 		TEST(a_refusal_tells_when_to_come_again),
 		TEST(a_server_that_dies_is_an_error_for_all_who_wait),
 		TEST(a_bad_setting_is_the_servers_own_line),
+		TEST(a_culprit_is_sent_again_only_after_a_cancel),
+		TEST(what_a_task_has_not_given_back_counts_as_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
