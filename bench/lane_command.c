@@ -16,8 +16,10 @@
 #include "lane_task.h"
 #include "plot.h"
 
-#define SEED_STRIDE 1000003u
-#define OTHER_FDS   256 /* of this process and of the server, beside connections */
+#define SEED_STRIDE	1000003u
+#define WINDOW_LEAST_MS 10u /* what the server takes for admission.window_ms */
+#define WINDOW_MOST_MS	60000u
+#define OTHER_FDS	256 /* of this process and of the server, beside connections */
 
 enum {
 	OPT_STALL = 512,
@@ -96,6 +98,19 @@ const struct argp lane_argp = { .options = lane_option_list, .parser = parse };
 /* ---- The plan ---------------------------------------------------------------------------------
  */
 
+/* A short timeout has parts the server does not take. */
+static void fit_gate(struct lane_plan *plan)
+{
+	if (plan->window_ms < WINDOW_LEAST_MS)
+		plan->window_ms = WINDOW_LEAST_MS;
+	if (plan->window_ms > WINDOW_MOST_MS)
+		plan->window_ms = WINDOW_MOST_MS;
+	if (!plan->threshold_ms)
+		plan->threshold_ms = 1;
+	if (!plan->slo_ms)
+		plan->slo_ms = 1;
+}
+
 static void make_plan(const struct lane_arguments *arguments, struct lane_plan *plan)
 {
 	const struct bench_options *options = arguments->options;
@@ -116,6 +131,7 @@ static void make_plan(const struct lane_arguments *arguments, struct lane_plan *
 		plan->pool_mb = options->pool_mb;
 	if (options->workers_given)
 		plan->workers = options->workers;
+	fit_gate(plan);
 }
 
 /* ---- Checks ------------------------------------------------------------------------------------
@@ -184,7 +200,11 @@ void lane_check(const struct lane_arguments *arguments)
 		strcmp(options->trigger, "lock") != 0 &&
 		strcmp(options->trigger, "checkpoint") != 0)
 		bench_refuse("--trigger: '%s' is not pause, lock or checkpoint", options->trigger);
+	if (options->cpu && options->service_ms)
+		bench_refuse("--service-ms pins what --cpu leaves open: one of them");
 	make_plan(arguments, &plan);
+	if (options->stall_s > 0 && plan.trigger == LANE_NO_SCRIPT)
+		bench_refuse("--stall: lane %s has no trigger", arguments->lane->name);
 	if (plan.resends && !lane_script_is_culprit(plan.trigger))
 		bench_refuse("--culprit-retries: lane %s has no culprit", arguments->lane->name);
 	if (plan.onset_ns + plan.timeout_ns * (plan.retries + 1) >= plan.length_ns)
@@ -302,53 +322,46 @@ static void summarise(struct suite *suite)
 /* ---- The picture ------------------------------------------------------------------------------
  */
 
-static int draw(const struct suite *suite, char *error)
+static struct suite suite; /* of the lane that is run; its traces stay until they are drawn */
+
+static void forget_traces(void)
 {
+	for (uint32_t i = 0; i < suite.policy_count; i++)
+		lane_trace_free(&suite.traces[i]);
+}
+
+int lane_draw(char error[SERVER_ERROR_MAX])
+{
+	_Static_assert(SERVER_ERROR_MAX >= PLOT_ERROR_MAX, "plot_write's line fits");
 	static struct plot plot;
 	char name[32], title[160];
-	const struct lane *lane = suite->summary.lane;
-	const struct lane_plan *plan = &suite->plan;
+	const struct lane *lane = suite.summary.lane;
+	const struct lane_plan *plan = &suite.plan;
 	snprintf(name, sizeof name, "%s%s", lane->name, lane->of_case ? "-wire" : "");
 	snprintf(title, sizeof title, "%s: load %.0f/s of %.0f/s, timeout %.0f ms, %u retr%s", name,
-		suite->summary.rate_qps, suite->summary.saturation_qps,
+		suite.summary.rate_qps, suite.summary.saturation_qps,
 		(double)plan->timeout_ns / 1e6, plan->retries, plan->retries == 1 ? "y" : "ies");
 	plot = (struct plot){ .name = name,
 		.title = title,
 		.goodput = "answers in time /s",
 		.shade = plan->trigger == LANE_NO_SCRIPT ? NULL : "the trigger, if nobody stops it",
 		.bin_s = LANE_BIN_NS / 1e9,
-		.series_count = suite->policy_count };
-	for (uint32_t i = 0; i < suite->policy_count; i++)
-		plot.series[i] = (struct plot_series){ .name = suite->policies[i]->name,
-			.due = suite->traces[i].due,
-			.late = suite->traces[i].late,
-			.bin_count = suite->traces[i].bin_count };
+		.series_count = suite.policy_count };
+	for (uint32_t i = 0; i < suite.policy_count; i++)
+		plot.series[i] = (struct plot_series){ .name = suite.policies[i]->name,
+			.due = suite.traces[i].due,
+			.late = suite.traces[i].late,
+			.bin_count = suite.traces[i].bin_count };
 	if (plan->trigger != LANE_NO_SCRIPT)
 		plot.spans = (struct spans){ .count = 1,
 			.list = { { plan->onset_ns, plan->onset_ns + plan->hold_ns } } };
-	return plot_write(&plot, suite->arguments->options->plot_dir, error);
-}
-
-static void forget_traces(struct suite *suite)
-{
-	for (uint32_t i = 0; i < suite->policy_count; i++)
-		lane_trace_free(&suite->traces[i]);
-}
-
-static int run_and_draw(struct suite *suite, char *error)
-{
-	int status = find_rate(suite, error);
-	if (status == 0)
-		status = run_all(suite, error);
-	if (status == 0 && suite->arguments->options->plot_dir)
-		status = draw(suite, error);
-	forget_traces(suite);
+	int status = plot_write(&plot, suite.arguments->options->plot_dir, error);
+	forget_traces();
 	return status;
 }
 
 int lane_command(const struct lane_arguments *arguments, FILE *file, char error[SERVER_ERROR_MAX])
 {
-	static struct suite suite;
 	suite.arguments = arguments;
 	suite.summary = (struct lane_summary){
 		.lane = arguments->lane, .plan = &suite.plan, .options = arguments->options
@@ -357,11 +370,16 @@ int lane_command(const struct lane_arguments *arguments, FILE *file, char error[
 	suite.policy_count = choose_policies(arguments, suite.policies);
 	make_plan(arguments, &suite.plan);
 	make_data(&suite.plan, arguments->options, suite.folder, &suite.data);
-	if (run_and_draw(&suite, error) != 0)
-		return -1;
-	summarise(&suite);
-	if (lane_report(file, &suite.summary, arguments->options->format) == 0)
-		return 0;
-	snprintf(error, SERVER_ERROR_MAX, "cannot write the result");
-	return -1;
+	int status = find_rate(&suite, error);
+	if (status == 0)
+		status = run_all(&suite, error);
+	if (status == 0) {
+		summarise(&suite);
+		status = lane_report(file, &suite.summary, arguments->options->format);
+		if (status != 0)
+			snprintf(error, SERVER_ERROR_MAX, "cannot write the result");
+	}
+	if (status != 0)
+		forget_traces();
+	return status;
 }

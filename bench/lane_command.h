@@ -24,5 +24,7 @@ void lane_check(const struct lane_arguments *arguments);
 /* 0 and the result written to `file`, or -1 with one line in error. */
 int lane_command(const struct lane_arguments *arguments, FILE *file, char error[SERVER_ERROR_MAX])
 	__attribute__((warn_unused_result));
+/* After lane_command, with --plot: the picture. 0, or -1 with one line in error. */
+int lane_draw(char error[SERVER_ERROR_MAX]) __attribute__((warn_unused_result));
 
 #endif

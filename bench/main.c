@@ -173,6 +173,7 @@ static bool parse_load(int key, const char *text, struct bench_options *options)
 		return true;
 	case OPT_SLO_RATIO:
 		options->slo_ratio = options_number("--slo-ratio", text, 1.01, 10000);
+		options->slo_ratio_given = true;
 		return true;
 	case OPT_ARRIVALS:
 		options->poisson = parse_arrivals(text);
@@ -320,6 +321,10 @@ static void check_lane_options(const struct run_arguments *arguments)
 		bench_refuse("run %s: --saturate, --share, --batch and --rerun belong to the other "
 			     "cases",
 			arguments->lane->name);
+	if (options->slo_ratio_given)
+		bench_refuse("run %s: --slo-ratio needs a reference, and a lane has none; say "
+			     "--slo-ms",
+			arguments->lane->name);
 }
 
 static int run_lane(const struct run_arguments *arguments)
@@ -343,6 +348,8 @@ static int run_lane(const struct run_arguments *arguments)
 		snprintf(error, sizeof error, "cannot write the result: %s", strerror(errno));
 		status = -1;
 	}
+	if (status == 0 && arguments->options.plot_dir)
+		status = lane_draw(error); /* the result is there, whatever becomes of it */
 	if (status != 0)
 		fprintf(stderr, "cancel-bench: %s\n", error);
 	output_abandon(&output);

@@ -21,6 +21,7 @@ struct bench_options {
 	double rate_qps;			   /* 0: rho of the measured saturation */
 	double rho;				   /* [0.6] */
 	bool rho_given, workers_given, pool_given; /* a lane has defaults of its own */
+	bool slo_ratio_given;			   /* a lane has no reference */
 	uint32_t seconds;			   /* 0: the case's */
 	uint32_t reps;				   /* [1] */
 	uint64_t seed;				   /* [1] */

@@ -66,5 +66,8 @@ double lane_median(json_t *row, const char *figure)
 	assert_true(json_is_object(range));
 	assert_non_null(json_object_get(range, "min"));
 	assert_non_null(json_object_get(range, "max"));
-	return json_number_value(json_object_get(range, "median"));
+	const json_t *median = json_object_get(range, "median");
+	if (!json_is_number(median))
+		fail_msg("%s was not measured", figure);
+	return json_number_value(median);
 }

@@ -22,6 +22,7 @@ void lane_nothing_left(void);
 void lane_remove(const char *path);
 /* The row of a policy; fails the test when there is none. */
 json_t *lane_row_of(json_t *result, const char *policy);
+/* Fails the test when the figure is null. */
 double lane_median(json_t *row, const char *figure);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define SHORT "--quiet --format json --stall 0.2 --timeout-ms 100 --service-ms 10 --seconds 2 "
 
@@ -32,6 +33,18 @@ static void a_stall_makes_clients_time_out_and_try_again(void **state)
 	assert_int_equal(json_array_size(json_object_get(none, "success_pct_by_priority")), 1);
 	assert_true(
 		json_number_value(json_object_get(lane_row_of(result, "none-47"), "rho")) < 0.48);
+	json_decref(result);
+	lane_nothing_left();
+}
+
+/* An eighth of its timeout is less than the gate's shortest window. */
+static void the_shortest_stall_is_a_run_too(void **state)
+{
+	(void)state;
+	json_t *result = tool_json("run stall --policy gate --quiet --format json --stall 0.1 "
+				   "--service-ms 10 --seconds 2");
+	assert_true(json_number_value(json_object_get(result, "timeout_ms")) < 80);
+	assert_true(lane_median(lane_row_of(result, "gate"), "offered") > 0);
 	json_decref(result);
 	lane_nothing_left();
 }
@@ -156,6 +169,30 @@ static void a_lane_is_drawn_over_time(void **state)
 	lane_nothing_left();
 }
 
+static void a_result_is_kept_though_nobody_can_draw_it(void **state)
+{
+	char arguments[256], path[128], *paths = strdup(getenv("PATH"));
+	(void)state;
+	snprintf(path, sizeof path, "%s/result", lane_folder);
+	snprintf(arguments, sizeof arguments,
+		"run stall --policy none --plot %s/plots --out %s " SHORT, lane_folder, path);
+	setenv("PATH", lane_folder, 1); /* no gnuplot there */
+	struct tool_result result = tool_run(arguments);
+	setenv("PATH", paths, 1);
+	free(paths);
+	char *text = tool_read_file(path);
+	assert_int_equal(result.status, 1);
+	assert_non_null(strstr(result.error, "gnuplot"));
+	assert_non_null(text);
+	assert_non_null(strstr(text, "\"summary\""));
+	free(text);
+	tool_free(&result);
+	unlink(path);
+	snprintf(path, sizeof path, "%s/plots", lane_folder);
+	lane_remove(path);
+	lane_nothing_left();
+}
+
 static void csv_has_as_many_values_as_names(void **state)
 {
 	(void)state;
@@ -208,6 +245,9 @@ static void nonsense_is_refused_in_one_line(void **state)
 		{ "run dump --wire --trigger lock", "--trigger belongs to the lane stall" },
 		{ "run stall --culprit-retries 1", "lane stall has no culprit" },
 		{ "run stall --culprit-retries x", "--culprit-retries: 'x'" },
+		{ "run stall --slo-ratio 10", "--slo-ratio needs a reference" },
+		{ "run stall --cpu --service-ms 5", "one of them" },
+		{ "run overload-2x --stall 1", "lane overload-2x has no trigger" },
 		{ "run stall --rerun", "belong to the other cases" },
 		{ "run dump --stall 1", "--stall is an option of the live lanes" },
 		{ "run stall --format xml", "not table, json or csv" },
@@ -237,12 +277,14 @@ int main(void)
 		cmocka_unit_test(the_list_names_the_lanes_and_their_policies),
 		cmocka_unit_test(nonsense_is_refused_in_one_line),
 		cmocka_unit_test(a_stall_makes_clients_time_out_and_try_again),
+		cmocka_unit_test(the_shortest_stall_is_a_run_too),
 		cmocka_unit_test(a_lock_stalls_the_server_too),
 		cmocka_unit_test(a_checkpoint_stalls_writers),
 		cmocka_unit_test(a_culprit_is_cancelled_before_its_time),
 		cmocka_unit_test(a_dump_is_cancelled_too),
 		cmocka_unit_test(under_twice_the_load_the_gate_refuses_the_lowest),
 		cmocka_unit_test(a_lane_is_drawn_over_time),
+		cmocka_unit_test(a_result_is_kept_though_nobody_can_draw_it),
 		cmocka_unit_test(a_table_has_a_row_for_each_policy),
 		cmocka_unit_test(an_interrupted_lane_leaves_nothing_behind),
 		cmocka_unit_test(csv_has_as_many_values_as_names),
