@@ -12,7 +12,8 @@
 #define LATE_PER_CENT 1
 #define LATE_LOOKS    2
 
-/* A transaction counts from its start, also while its client thinks. */
+/* A transaction counts from its start, also while its client thinks; younger ones than 100 ms are
+ * left alone, as in bench/policies/longest.c. */
 #define KILL_LONGEST                                                                               \
 	"SELECT cancel_task(id), process FROM cancel_tasks WHERE process = (SELECT process "       \
 	"FROM cancel_sessions WHERE transaction_ms > 100 ORDER BY transaction_ms DESC LIMIT 1)"

@@ -19,7 +19,7 @@ struct lane_killer {
 	uint32_t kills, wrong;
 };
 
-/* An answer came, so long after its request was due. */
+/* An answer came, so long after its request was due; UINT64_MAX: it was none. */
 void lane_killer_hear(struct lane_killer *killer, uint64_t took_ns);
 /* Looks, if it is time to. */
 void lane_killer_step(struct lane_killer *killer, const struct crowd *crowd, uint64_t now_ns);

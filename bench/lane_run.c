@@ -87,7 +87,8 @@ static void on_answer(void *arg, const struct wire_answer *answer)
 								  : CROWD_REPLY_ERROR;
 	if (reply == CROWD_REPLY_REFUSED)
 		note_refusal(run, asked, now_ns);
-	lane_killer_hear(&run->killer, now_ns - asked->due_ns);
+	lane_killer_hear(
+		&run->killer, reply == CROWD_REPLY_OK ? now_ns - asked->due_ns : UINT64_MAX);
 	forget(asked);
 	crowd_answered(run->crowd, number, now_ns, reply,
 		(uint64_t)answer->retry_after_ms * LANE_NS_PER_MS);
@@ -134,7 +135,8 @@ static void send_due(struct run *run, uint64_t now_ns)
 
 static void say_trigger(const struct run *run)
 {
-	static const char *const words[] = { "", "begins", "holds", "ends", "is over" };
+	static const char *const words[] = { "", "begins", "holds", "ends", "is over",
+		"was refused" };
 	const struct lane_task *trigger = &run->tasks[0];
 	if (trigger->script != LANE_NO_SCRIPT && trigger->state != TASK_WAITS)
 		fprintf(stderr, "  trigger %s", words[trigger->state]);
@@ -326,13 +328,14 @@ static int measure(struct run *run, struct lane_measures *measures, char *error)
 /* From the runtime's own views, which answer whatever state the workers are in. */
 static int ask_decisions(struct run *run, struct lane_measures *measures, char *error)
 {
-	char sql[200];
+	char sql[256];
 	double numbers[3];
 	double *figures = measures->figures;
 	snprintf(sql, sizeof sql,
-		"SELECT count(*), coalesce(sum(process IS NOT %u), 0), coalesce(max(ago_s), 0) "
+		"SELECT count(*), coalesce(sum(process IS NOT %u), 0), "
+		"coalesce(max(CASE WHEN process IS %u THEN ago_s END), -1) "
 		"FROM cancel_decisions WHERE acted",
-		lane_task_process(&run->tasks[0]));
+		lane_task_process(&run->tasks[0]), lane_task_process(&run->tasks[0]));
 	if (lane_session_numbers(&run->session, sql, numbers, 3, error) != 0)
 		return -1;
 	double now_s = (double)lane_session_now_ns(&run->session) / LANE_NS_PER_S;
@@ -341,7 +344,7 @@ static int ask_decisions(struct run *run, struct lane_measures *measures, char *
 	uint64_t first_ns = run->tasks[0].first_ns;
 	if (first_ns && first_ns < run->setup->plan->onset_ns)
 		first_ns = run->setup->plan->onset_ns; /* before it harmed nobody */
-	if (numbers[0] > 0 && first_ns)
+	if (numbers[2] >= 0 && first_ns)
 		figures[LANE_decided_ms] = (now_s - numbers[2]) * 1e3 - (double)first_ns / 1e6;
 	return 0;
 }

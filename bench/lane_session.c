@@ -20,7 +20,6 @@
 #define ANSWER_S     30
 #define QUEUE_MAX    1000000u /* a queue that refuses would be a gate by accident */
 #define LOCK_WAIT_MS 3600000u
-#define NO_EVENT_NS  UINT64_MAX
 #define STEP_MAX_NS  LANE_NS_PER_S
 
 static uint64_t monotonic_ns(void)

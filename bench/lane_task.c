@@ -229,14 +229,30 @@ static void proceed(struct lane_task *task)
 		wait_for(task, script->think_ms);
 }
 
+/* Refused by admission control, at its first statement or a later one: all of it again. */
+static void turn_back(struct lane_task *task)
+{
+	give_back(task);
+	task->state = TASK_TURNED_BACK;
+	ask(task, "ROLLBACK");
+}
+
+static void come_again(struct lane_task *task)
+{
+	task->state = TASK_WAITS;
+	wait_for(task, REFUSED_MS);
+}
+
 static void on_answer(void *arg, const struct wire_answer *answer)
 {
 	struct lane_task *task = arg;
 	const struct script *script = &scripts[task->script];
-	if (answer->status == WIRE_REFUSED && task->state == TASK_BEGINS)
-		task->state = TASK_WAITS;
-	if (answer->status == WIRE_REFUSED && (task->state == TASK_WAITS || script->harmless))
+	if (task->state == TASK_TURNED_BACK)
+		come_again(task);
+	else if (answer->status == WIRE_REFUSED && script->harmless)
 		wait_for(task, REFUSED_MS);
+	else if (answer->status == WIRE_REFUSED && script->begin)
+		turn_back(task);
 	else if (answer->status == WIRE_CANCELLED && script->harmless)
 		stop_harmless(task);
 	else if (answer->status == WIRE_CANCELLED)

@@ -10,7 +10,14 @@
 #include "lane.h"
 #include "wire.h"
 
-enum lane_task_state { TASK_WAITS, TASK_BEGINS, TASK_HOLDS, TASK_ENDS, TASK_OVER };
+enum lane_task_state {
+	TASK_WAITS,
+	TASK_BEGINS,
+	TASK_HOLDS,
+	TASK_ENDS,
+	TASK_OVER,
+	TASK_TURNED_BACK
+};
 
 struct lane_task {
 	enum lane_script script;

@@ -204,8 +204,10 @@ static void read_results(struct wire_session *session)
 			note_result(session, result);
 		else if (PQstatus(session->connection) == CONNECTION_BAD)
 			break;
-		else
-			settle(session);
+		else {
+			settle(session); /* its owner may have asked again, and lost it */
+			return;
+		}
 		if (result && rests(session, result))
 			return;
 	}

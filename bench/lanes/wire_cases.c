@@ -60,6 +60,7 @@ static void plan_dump(const struct bench_options *options, const struct lane_opt
 	(void)options;
 	plan_case(lane_options, plan);
 	plan->trigger = LANE_ROWS;
+	plan->rho = RHO * (WORKERS - 1) / WORKERS; /* the report keeps one of them */
 	plan->archive_pools = DUMP_POOLS;
 	plan->company[0] = (struct lane_company){ LANE_REPORT, ns_of(COMPANY_S) };
 }

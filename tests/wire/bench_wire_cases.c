@@ -25,8 +25,8 @@ static json_t *run_over_the_wire(const char *name, const char *policies)
 {
 	char arguments[320];
 	snprintf(arguments, sizeof arguments,
-		"run %s --wire --policy %s --quiet --format json --stall 0.6 --slo-ms 40 "
-		"--timeout-ms 200 --seconds 5 --pool-mb 4 --data %s/data",
+		"run %s --wire --policy %s --quiet --format json --stall 1 --slo-ms 40 "
+		"--timeout-ms 200 --seconds 6 --pool-mb 4 --data %s/data",
 		name, policies, lane_folder);
 	json_t *result = tool_json(arguments);
 	assert_string_equal(json_string_value(json_object_get(result, "case")), name);
@@ -40,23 +40,23 @@ static json_t *run_over_the_wire(const char *name, const char *policies)
 static void a_dump_goes_over_the_wire_with_a_report_beside_it(void **state)
 {
 	(void)state;
-	json_t *result = run_over_the_wire("dump", "none,longest");
-	json_t *none = lane_row_of(result, "none"), *longest = lane_row_of(result, "longest");
+	json_t *result = run_over_the_wire("dump", "none,timeout");
+	json_t *none = lane_row_of(result, "none"), *timeout = lane_row_of(result, "timeout");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "rows");
 	assert_true(lane_median(none, "trigger_ms") > 500);
 	assert_int_equal(lane_median(none, "cancels"), 0);
 	assert_int_equal(lane_median(none, "company_cancelled"), 0);
-	assert_true(lane_median(longest, "wrong_cancels") <= lane_median(longest, "cancels"));
+	assert_int_equal(lane_median(timeout, "cancels"), 0); /* a timeout knows no culprit */
 	json_decref(result);
 }
 
 static void a_backup_goes_over_the_wire_behind_an_update(void **state)
 {
 	(void)state;
-	json_t *result = run_over_the_wire("backup-lock", "timeout,limit");
-	json_t *timeout = lane_row_of(result, "timeout"), *limit = lane_row_of(result, "limit");
+	json_t *result = run_over_the_wire("backup-lock", "longest,limit");
+	json_t *longest = lane_row_of(result, "longest"), *limit = lane_row_of(result, "limit");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "update");
-	assert_int_equal(lane_median(timeout, "company_cancelled"), 1); /* the backup that waits */
+	assert_true(lane_median(longest, "cancels") >= 1);
 	assert_int_equal(lane_median(limit, "company_cancelled"), 0);
 	assert_true(lane_median(limit, "rejected") > 0);
 	json_decref(result);
@@ -68,7 +68,7 @@ static void a_scan_over_the_wire_is_cancelled_while_its_client_thinks(void **sta
 	json_t *result = run_over_the_wire("scan-backup", "cancel");
 	json_t *cancel = lane_row_of(result, "cancel");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "scan");
-	assert_true(lane_median(cancel, "wrong_cancels") <= lane_median(cancel, "cancels"));
+	assert_true(lane_median(cancel, "cancels") >= 1);
 	assert_int_equal(json_array_size(json_object_get(cancel, "success_pct_by_priority")), 1);
 	json_decref(result);
 }
