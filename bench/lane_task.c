@@ -188,7 +188,8 @@ static void end(struct lane_task *task)
 	}
 }
 
-/* Its transaction is gone as soon as it is cancelled; ROLLBACK only tidies up. */
+/* Its transaction is gone as soon as it is cancelled, which its client hears from the next answer;
+ * ROLLBACK only tidies up. */
 static void stop(struct lane_task *task)
 {
 	task->stopped++;

@@ -41,12 +41,12 @@ static void a_dump_goes_over_the_wire_with_a_report_beside_it(void **state)
 {
 	(void)state;
 	json_t *result = run_over_the_wire("dump", "none,timeout");
-	json_t *none = lane_row_of(result, "none"), *timeout = lane_row_of(result, "timeout");
+	json_t *none = lane_row_of(result, "none");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "rows");
 	assert_true(lane_median(none, "trigger_ms") > 500);
 	assert_int_equal(lane_median(none, "cancels"), 0);
 	assert_int_equal(lane_median(none, "company_cancelled"), 0);
-	assert_int_equal(lane_median(timeout, "cancels"), 0); /* a timeout knows no culprit */
+	assert_true(lane_median(lane_row_of(result, "timeout"), "timeouts") > 0);
 	json_decref(result);
 }
 
