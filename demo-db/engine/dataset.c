@@ -6,11 +6,11 @@
  * finds demo.db finds it whole. The table "dataset" with the parameters is filled last, and tells
  * a later run whether what is there is what it wants.
  *
- * Owns the tables' shapes and contents. Must not know the engine; it only shares the folder's lock.
+ * Owns the tables' shapes and contents.
  */
 #include "demo-db/engine/dataset.h"
-#include "demo-db/engine/memory.h"
-#include "demo-db/engine/storage.h"
+#include "demo-db/engine/statement/memory.h"
+#include "demo-db/engine/storage/storage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +55,7 @@ static void fill_text(struct maker *maker, char *text, size_t length)
 	}
 }
 
-/* ---- SQL --------------------------------------------------------------------------------------
- */
+/* ---- SQL ------------------------------------------------------------------------------------- */
 
 static int run_sql(struct maker *maker, const char *sql)
 {
@@ -85,8 +84,7 @@ static void report(struct maker *maker, uint64_t row, uint64_t row_bytes)
 			maker->wanted->progress_arg, maker->done_bytes, maker->total_bytes);
 }
 
-/* ---- Tables -----------------------------------------------------------------------------------
- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static int make_items(struct maker *maker)
 {
@@ -158,8 +156,7 @@ static int make_ledger(struct maker *maker)
 	return rc;
 }
 
-/* ---- The marker -------------------------------------------------------------------------------
- */
+/* ---- The marker ------------------------------------------------------------------------------ */
 
 struct mark {
 	const char *name;
@@ -228,8 +225,7 @@ static enum present look_at(const char *path, const struct db_dataset *wanted)
 	return present;
 }
 
-/* ---- Making it --------------------------------------------------------------------------------
- */
+/* ---- Making it ------------------------------------------------------------------------------- */
 
 static int make_tables(struct maker *maker)
 {

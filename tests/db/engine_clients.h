@@ -9,7 +9,7 @@
 #include "engine_fake.h"
 #include "engine_fixture.h"
 
-#include "demo-db/engine/session.h"
+#include "demo-db/engine/session/session.h"
 
 #define UNUSED	    __attribute__((unused))
 #define CLIENTS	    6

@@ -7,8 +7,8 @@
 #include "engine_fake.h"
 #include "engine_fixture.h"
 
-#include "demo-db/engine/plan.h"
-#include "demo-db/engine/progress.h"
+#include "demo-db/engine/statement/plan.h"
+#include "demo-db/engine/statement/progress.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /* A session that cannot be opened leaves nothing behind. The linker (--wrap) lets a part fail. */
 #include "engine_fixture.h"
 
-#include "demo-db/engine/state.h"
+#include "demo-db/engine/session/state.h"
 
 int __real_lock_owner_init(struct lock_owner *owner, struct lock_space *space, uint64_t number);
 int __wrap_lock_owner_init(struct lock_owner *owner, struct lock_space *space, uint64_t number);

@@ -2,7 +2,7 @@
 /* Statements and their results: rows, parameters, errors with their SQLSTATE, what is refused. */
 #include "engine_fixture.h"
 
-#include "demo-db/engine/error.h"
+#include "demo-db/engine/base/failure.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Transactions as the engine means them: isolation, failed blocks, what a cancel leaves behind. */
 #include "engine_fixture.h"
 
-#include "demo-db/engine/state.h"
+#include "demo-db/engine/session/state.h"
 
 #include <stdio.h>
 #include <string.h>

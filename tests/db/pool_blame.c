@@ -2,7 +2,7 @@
 /* Who is charged for what: evictions to who took the frame, stalls to who evicted the page. */
 #include "pool_fake.h"
 
-#include "demo-db/engine/ghost.h"
+#include "demo-db/engine/storage/ghost.h"
 
 #include <pthread.h>
 #include <semaphore.h>

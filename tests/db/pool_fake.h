@@ -6,8 +6,8 @@
 #ifndef TESTS_DB_POOL_FAKE_H
 #define TESTS_DB_POOL_FAKE_H
 
-#include "demo-db/engine/pool_pages.h"
-#include "demo-db/engine/vfs.h"
+#include "demo-db/engine/storage/pool_pages.h"
+#include "demo-db/engine/storage/vfs.h"
 
 #include <sqlite3.h>
 #include <stdarg.h>

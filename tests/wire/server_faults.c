@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kills, full disks, failing reads, floods: an error or a disconnect, and nothing lost. */
-#include "demo-db/engine/state.h"
+#include "demo-db/engine/session/state.h"
 #include "demo-db/server/server.h"
 #include "wire_client.h"
 
