@@ -389,7 +389,7 @@ static void a_rerun_tells_its_columns_once(void **state)
 	assert_int_equal(headers, 1);
 }
 
-/* The statement saw its request and went aside before the action had the fence. */
+/* The statement saw its request and went aside before the action had the mutex. */
 static void an_action_that_comes_late_leaves_the_rerun_alone(void **state)
 {
 	(void)state;

@@ -307,7 +307,7 @@ static void tell(struct lock_owner *owner, struct lock_grant *grant, uint8_t mod
 /* A waiter, and a statement that turns out long, shows everything it holds. */
 static void speak(struct lock_owner *owner)
 {
-	owner->quiet = false;
+	owner->untracked = false;
 	for (struct lock_grant *grant = owner->grants; grant; grant = grant->next_of_owner)
 		for (uint8_t mode = 1; mode <= LOCK_MODES_MAX; mode++)
 			if (grant->modes & bit(mode))
@@ -337,7 +337,7 @@ static int try_one(struct lock_owner *owner, struct lock *lock, uint8_t mode)
 		grant_link(grant, owner, lock);
 	}
 	grant_add(grant, mode);
-	if (!owner->quiet)
+	if (!owner->untracked)
 		tell(owner, grant, mode);
 	return 0;
 }
@@ -383,7 +383,7 @@ static int wait_for_one(struct lock_owner *owner, struct lock *lock, uint8_t mod
 	if (!reserved)
 		return DB_ENOMEM;
 	uint64_t since_ns = cancel_now_ns();
-	if (owner->quiet) {
+	if (owner->untracked) {
 		owner->before_wait(owner);
 		speak(owner);
 	}
@@ -447,7 +447,7 @@ void lock_release_all(struct lock_owner *owner)
 	if (!owner->grants) /* only its own thread adds to the list while nothing waits */
 		return;
 	pthread_mutex_lock(&owner->space->mutex);
-	if (!owner->quiet)
+	if (!owner->untracked)
 		tell_released(owner);
 	while (owner->grants) {
 		struct lock_grant *grant = owner->grants;

@@ -71,8 +71,8 @@ struct lock_owner {
 	struct lock_space *space;
 	pthread_cond_t woken;
 	struct lock_wait wait; /* under the mutex */
-	bool quiet;	       /* grants are not told before it waits, or lock_speak */
-	void (*before_wait)(struct lock_owner *owner); /* of a quiet owner's first wait */
+	bool untracked;	       /* grants are not told before it waits, or lock_speak */
+	void (*before_wait)(struct lock_owner *owner); /* of an untracked owner's first wait */
 	int cancelled;		   /* under the mutex; a negative db_error ends its waits */
 	uint64_t age;		   /* start of its transaction: the youngest is the victim */
 	uint64_t number;	   /* for messages */
@@ -108,7 +108,7 @@ int lock_acquire(struct lock_owner *owner, const struct lock_request *requests, 
 /* Gives up `from` of a lock held in it, keeping or adding the weaker `to`; never waits. */
 void lock_downgrade(struct lock_owner *owner, struct lock *lock, uint8_t from, uint8_t to);
 void lock_release_all(struct lock_owner *owner);
-/* Tells the library of what a quiet owner holds, and of what it takes from now on. */
+/* Tells the library of what an untracked owner holds, and of what it takes from now on. */
 void lock_speak(struct lock_owner *owner);
 /* Ends the owner's wait, and every later one until lock_cancel_clear, with `status`. Any thread. */
 void lock_cancel(struct lock_owner *owner, int status);

@@ -160,7 +160,7 @@ static int too_large(struct db_session *session)
 static void show_slot(struct lock_owner *owner)
 {
 	struct db_session *session = SESSION_OF(owner, owner);
-	session->run.quiet = false;
+	session->run.untracked = false;
 	session_task_show(session);
 	getResource(session->engine->workers.resource, 1);
 }
@@ -168,7 +168,7 @@ static void show_slot(struct lock_owner *owner)
 static void speak_up(void *arg)
 {
 	struct db_session *session = arg;
-	if (!session->run.quiet)
+	if (!session->run.untracked)
 		return;
 	show_slot(&session->owner);
 	lock_speak(&session->owner);
@@ -277,7 +277,7 @@ static int step_fenced(struct db_session *session, struct compiled *compiled)
 		&session->cancelled_by);
 	progress_limit_memory(
 		&connection->progress, &session->memory, allowed_bytes(session, compiled));
-	if (session->run.quiet)
+	if (session->run.untracked)
 		progress_tell_long(&connection->progress, speak_up, session);
 	authorizer_check(&connection->authorizer, &compiled->locks, compiled->verb == VERB_VACUUM);
 	running = connection;
@@ -344,7 +344,7 @@ static int lock_failure(struct db_session *session, int rc)
 
 int execute_lock(struct db_session *session, const struct lock_request *requests, uint32_t count)
 {
-	session->owner.quiet = session->run.quiet;
+	session->owner.untracked = session->run.untracked;
 	session->owner.before_wait = show_slot;
 	bool view = session->request.flags & DB_VIEW; /* with a table in it */
 	bool may_wait = !view || workers_may_wait(&session->engine->workers, &session->job);
@@ -425,7 +425,7 @@ static int attempt(struct db_session *session)
 	if (!compiled->stmt)
 		return 0;
 	run->tag = verb_tag(compiled->verb);
-	if (!compiled->plan.brief) /* not what it was when it was registered */
+	if (!compiled->plan.fast_path) /* not what it was when it was registered */
 		speak_up(session);
 	rc = check_allowed(session, compiled);
 	if (rc == 0)
@@ -466,8 +466,8 @@ static int execute_sql(struct db_session *session)
  * a COMMIT that answered "rolled back" without an error would be taken for success. */
 static int tell_abort(struct db_session *session)
 {
-	session->run.by = session->transaction.untold;
-	session->transaction.untold = BY_NOBODY;
+	session->run.by = session->transaction.abort_unreported;
+	session->transaction.abort_unreported = BY_NOBODY;
 	session->run.tells_abort = true;
 	if (session->run.verb == VERB_COMMIT)
 		session->transaction.state = TX_NONE;
@@ -481,7 +481,7 @@ static int run_any(struct db_session *session)
 	enum transaction_state state = session->transaction.state;
 	if (session_cancelled(session) != BY_NOBODY && verb != VERB_ROLLBACK)
 		return cancelled(session);
-	if (session->transaction.untold != BY_NOBODY && verb != VERB_ROLLBACK)
+	if (session->transaction.abort_unreported != BY_NOBODY && verb != VERB_ROLLBACK)
 		return tell_abort(session);
 	if (state == TX_FAILED && verb != VERB_COMMIT && verb != VERB_ROLLBACK &&
 		!verb_is_rollback_to(session->run.sql, verb))

@@ -12,7 +12,7 @@ struct db_row {
 /* Outcome in session->run. A failed block has been rolled back; autocommit has ended. */
 void execute(struct db_session *session);
 
-/* The statement this thread runs, if it is a quiet one, becomes a task: it is about to wait. */
+/* The statement this thread runs, if it is untracked, becomes a task: it is about to wait. */
 void execute_show_running(void);
 
 /* BEGIN, COMMIT, ROLLBACK, LOCK TABLE and what is refused. */

@@ -328,24 +328,24 @@ void db_close(struct db_engine *engine)
 
 /* ---- Statements ------------------------------------------------------------------------------ */
 
-/* Compiled once, to hear SQLite's opinion and whether it is brief. */
+/* Compiled once, to hear SQLite's opinion and whether it may take the fast path. */
 static bool try_out(struct db_engine *engine, const char *sql, struct failure *failure)
 {
 	struct connection *connection;
-	bool brief = false;
+	bool fast_path = false;
 	struct cancel_task task = engine_task("prepare");
 	if (connection_borrow(&engine->connections, &connection, failure) == 0) {
 		struct compiled *compiled = connection_compile(
 			connection, 0, sql, statement_hash(sql), verb_of(sql), failure);
 		if (compiled && !compiled->plan.made)
 			compiled_plan(compiled, connection->db, &connection->authorizer);
-		brief = compiled && compiled->plan.brief;
+		fast_path = compiled && compiled->plan.fast_path;
 		if (compiled && compiled->whole)
 			connection_forget(connection, compiled);
 		connection_return(connection);
 	}
 	freeCancel(task);
-	return brief;
+	return fast_path;
 }
 
 int db_prepare(
@@ -356,8 +356,8 @@ int db_prepare(
 	if (!engine || !sql || !statement)
 		return failure_set(&failure, DB_EINVAL, NULL), failure_tell(&failure, message);
 	uint32_t id = 0;
-	bool brief = !verb_is_control(verb_of(sql)) && try_out(engine, sql, &failure);
-	if (failure.status == 0 && registry_add(&engine->statements, sql, brief, &id))
+	bool fast_path = !verb_is_control(verb_of(sql)) && try_out(engine, sql, &failure);
+	if (failure.status == 0 && registry_add(&engine->statements, sql, fast_path, &id))
 		failure_set(&failure, DB_ETOOBIG, "more than %d prepared statements",
 			DB_STATEMENTS_MAX);
 	statement->id = failure.status ? 0 : id;

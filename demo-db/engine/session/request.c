@@ -41,14 +41,14 @@ static int check(struct db_session *session, const struct db_request *request,
 static int take(struct db_session *session)
 {
 	int rc = 0;
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	while (session->phase == PHASE_ABORTING)
-		pthread_cond_wait(&session->changed, &session->fence);
+		pthread_cond_wait(&session->changed, &session->cancel_mutex);
 	if (session->phase != PHASE_IDLE && session->phase != PHASE_ABORT_QUEUED)
 		rc = DB_EBUSY;
 	else
 		session->phase = PHASE_QUEUED;
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	return rc;
 }
 
@@ -60,7 +60,7 @@ static void set_text(
 		run->sql = text->sql;
 		run->hash = text->hash;
 		run->verb = text->verb;
-		run->brief = text->brief;
+		run->fast_path = text->fast_path;
 	} else if (!request->function) {
 		run->sql = request->sql;
 		run->hash = request->sql_hash ? request->sql_hash : statement_hash(request->sql);
@@ -84,7 +84,7 @@ static void set_run(struct db_session *session, const struct db_request *request
 	session->request = *request;
 }
 
-/* For db_activities; the fence is held. */
+/* For db_activities; cancel_mutex is held. */
 static void show(struct db_session *session)
 {
 	const struct db_request *request = &session->request;
@@ -162,13 +162,13 @@ static void count_result(struct db_session *session)
 static void settle(struct db_session *session, bool waiter)
 {
 	bool block = session_in_block(session);
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	enum cancelled_by by = session_cancelled(session);
 	session->phase = PHASE_IDLE;
 	session->idle_in_block = block;
 	session->shown.transaction_start_ns = block ? session->transaction.start_ns : 0;
 	session->shown.state = session->transaction.state;
-	session->shown.untold = session->transaction.untold != BY_NOBODY;
+	session->shown.abort_unreported = session->transaction.abort_unreported != BY_NOBODY;
 	if (by != BY_NOBODY) {
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 		lock_cancel_clear(&session->owner);
@@ -179,7 +179,7 @@ static void settle(struct db_session *session, bool waiter)
 		session->done = true;
 		pthread_cond_broadcast(&session->changed);
 	}
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 }
 
 int request_hold(struct db_session *session)
@@ -229,9 +229,9 @@ void request_requeue(struct db_session *session, bool finish_it)
 {
 	struct run *run = &session->run;
 	run->queued_ns = cancel_now_ns();
-	if (run->parked_ns)
-		run->rerun_wait_ns += run->queued_ns - run->parked_ns;
-	run->parked_ns = 0;
+	if (run->awaiting_rerun_ns)
+		run->rerun_wait_ns += run->queued_ns - run->awaiting_rerun_ns;
+	run->awaiting_rerun_ns = 0;
 	session->phase = PHASE_QUEUED;
 	session->job.class = JOB_NORMAL;
 	if (!finish_it && workers_enqueue(&session->engine->workers, &session->job) == 0)
@@ -262,8 +262,9 @@ static void forget_attempt(struct run *run)
 	run->reruns++;
 }
 
-/* The slot is given back; the statement goes to the queue, or is parked until the library calls the
- * blamed resource calm. From the fence's end on it belongs to whoever runs it next. */
+/* The slot is given back; the statement goes to the queue, or waits outside it until the library
+ * calls the blamed resource calm. Once cancel_mutex is released it belongs to whoever runs it
+ * next. */
 static void put_aside(struct db_session *session, enum cancel_rerun_answer answer)
 {
 	struct db_engine *engine = session->engine;
@@ -271,7 +272,7 @@ static void put_aside(struct db_session *session, enum cancel_rerun_answer answe
 		slowByResource(engine->workers.resource, 1);
 	unbindCancel(session->task, CANCEL_QUEUED);
 	workers_leave(&engine->workers, &session->job);
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	if (session_cancelled(session) != BY_LIBRARY) {
 		request_requeue(session, true); /* the client cancelled it meanwhile */
 	} else {
@@ -282,12 +283,12 @@ static void put_aside(struct db_session *session, enum cancel_rerun_answer answe
 		if (answer == CANCEL_RERUN) {
 			request_requeue(session, false);
 		} else {
-			session->run.parked_ns = cancel_now_ns();
-			session->phase = PHASE_PARKED;
-			rerun_park(&engine->reruns, session);
+			session->run.awaiting_rerun_ns = cancel_now_ns();
+			session->phase = PHASE_AWAITING_RERUN;
+			rerun_add(&engine->reruns, session);
 		}
 	}
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 }
 
 /* True if the statement has been put aside to run again. */
@@ -309,18 +310,18 @@ static bool run_on_slot(struct db_session *session, enum finisher finisher)
 {
 	struct run *run = &session->run;
 	struct workers *workers = &session->engine->workers;
-	run->quiet = run->brief && run->at_once && session->transaction.state == TX_NONE;
-	if (!run->quiet)
+	run->untracked = run->fast_path && run->at_once && session->transaction.state == TX_NONE;
+	if (!run->untracked)
 		getResource(workers->resource, 1);
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	session->phase = PHASE_RUNNING;
 	show(session);
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	run->start_ns = run->at_once ? run->queued_ns : cancel_now_ns();
 	run->queue_ns += run->start_ns - run->queued_ns;
 	execute(session);
 	run->done_ns = cancel_now_ns();
-	if (!run->quiet)
+	if (!run->untracked)
 		freeResource(workers->resource, 1);
 	if (rerun(session))
 		return false;
@@ -355,32 +356,32 @@ bool request_abort(struct job *job)
 {
 	struct db_session *session = SESSION_OF(job, abort_job);
 	struct workers *workers = &session->engine->workers;
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	bool mine = session->phase == PHASE_ABORT_QUEUED;
 	if (mine)
 		session->phase = PHASE_ABORTING;
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	if (mine) {
 		bindCancel(session->task);
 		(void)cancelRequested(); /* acknowledged */
 		transaction_fail(session, true);
-		session->transaction.untold = session_cancelled(session);
+		session->transaction.abort_unreported = session_cancelled(session);
 		session_task_discard(session);
 		count_one(&session->counters.cancelled);
 	}
 	workers_leave(workers, job);
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	if (mine) {
 		session->phase = PHASE_IDLE;
 		session->idle_in_block = false;
 		session->shown.transaction_start_ns = 0;
 		session->shown.state = TX_FAILED;
-		session->shown.untold = true;
+		session->shown.abort_unreported = true;
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 	}
 	session->abort_pending = false;
 	pthread_cond_broadcast(&session->changed);
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	return false;
 }
 
@@ -416,12 +417,12 @@ static int enqueue(struct db_session *session, bool caller_runs)
 	slowByResource(workers->resource, 1);
 	if (!caller_runs && session->task.id)
 		unbindCancel(session->task, CANCEL_QUEUED);
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	session->job.class = class_of(session);
 	show(session);
 	int rc = caller_runs ? workers_enqueue_caller(workers, &session->job)
 			     : workers_enqueue(workers, &session->job);
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	return rc;
 }
 
@@ -449,10 +450,10 @@ int db_submit(struct db_session *session, const struct db_request *request)
 
 static void await_done(struct db_session *session)
 {
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	while (!session->done)
-		pthread_cond_wait(&session->changed, &session->fence);
-	pthread_mutex_unlock(&session->fence);
+		pthread_cond_wait(&session->changed, &session->cancel_mutex);
+	pthread_mutex_unlock(&session->cancel_mutex);
 }
 
 /* From here on the session is the worker's. */

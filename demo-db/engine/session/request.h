@@ -13,7 +13,8 @@ void request_lost_thread(struct db_session *session);
 /* The session as if it ran a statement, for a moment (db_describe). DB_EBUSY. */
 int request_hold(struct db_session *session);
 void request_release(struct db_session *session);
-/* Queues a parked or rerun statement again; `finish` to end it, else to run it. Fence held. */
+/* Queues a statement that waited for its rerun; `finish` to end it, else to run it. The caller
+ * holds cancel_mutex. */
 void request_requeue(struct db_session *session, bool finish);
 
 #endif

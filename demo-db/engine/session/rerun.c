@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rerun.c - the list of parked statements, and the library's answers about them.
+ * rerun.c - the list of cancelled statements that wait to run again, and the library's answers
+ * about them.
  *
  * A cancelled autocommit statement that sent nothing may run again. The library says when: the
  * resource it was blamed for must be calm. Until then it holds no worker, no lock, no connection.
  *
  * The housekeeper takes one session after the other off the list, asks, and either queues it or
  * puts it back. A client's cancel meanwhile finds it off the list and only sets the flag, which the
- * housekeeper reads under the fence before it puts it back: none is lost.
+ * housekeeper reads under cancel_mutex before it puts it back: none is lost.
  */
 #include "demo-db/engine/session/request.h"
 #include "demo-db/engine/session/state.h"
@@ -23,12 +24,12 @@ void reruns_destroy(struct reruns *reruns)
 	pthread_mutex_destroy(&reruns->mutex);
 }
 
-void rerun_park(struct reruns *reruns, struct db_session *session)
+void rerun_add(struct reruns *reruns, struct db_session *session)
 {
 	pthread_mutex_lock(&reruns->mutex);
-	session->next_parked = NULL;
+	session->next_awaiting_rerun = NULL;
 	if (reruns->last)
-		reruns->last->next_parked = session;
+		reruns->last->next_awaiting_rerun = session;
 	else
 		reruns->first = session;
 	reruns->last = session;
@@ -42,14 +43,14 @@ static bool take(struct reruns *reruns, struct db_session *session)
 	struct db_session *at = reruns->first;
 	while (at && at != session) {
 		previous = at;
-		at = at->next_parked;
+		at = at->next_awaiting_rerun;
 	}
 	if (!at)
 		return false;
 	if (previous)
-		previous->next_parked = at->next_parked;
+		previous->next_awaiting_rerun = at->next_awaiting_rerun;
 	else
-		reruns->first = at->next_parked;
+		reruns->first = at->next_awaiting_rerun;
 	if (reruns->last == at)
 		reruns->last = previous;
 	reruns->count--;
@@ -59,9 +60,9 @@ static bool take(struct reruns *reruns, struct db_session *session)
 void rerun_release(struct reruns *reruns, struct db_session *session)
 {
 	pthread_mutex_lock(&reruns->mutex);
-	bool parked = take(reruns, session);
+	bool waited = take(reruns, session);
 	pthread_mutex_unlock(&reruns->mutex);
-	if (parked)
+	if (waited)
 		request_requeue(session, true);
 }
 
@@ -88,14 +89,14 @@ static void ask(struct reruns *reruns, struct db_session *session)
 	enum cancel_rerun_answer answer = rerunCancel(session->task, &session->run.ticket);
 	if (answer == CANCEL_RERUN)
 		tell_queued(session);
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	if (session_cancelled(session) != BY_NOBODY)
 		request_requeue(session, true);
 	else if (answer == CANCEL_WAIT)
-		rerun_park(reruns, session);
+		rerun_add(reruns, session);
 	else
 		request_requeue(session, answer == CANCEL_DROP);
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 }
 
 void reruns_poll(struct db_engine *engine)

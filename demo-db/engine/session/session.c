@@ -2,8 +2,8 @@
 /*
  * session.c - the life of a session, and how a cancel reaches what it is doing.
  *
- * The fence is the point: whoever cancels holds it, looks at the phase, and acts only on the
- * statement that is there. Its thread takes the same fence before it steps SQLite and after, so an
+ * cancel_mutex is the point: whoever cancels holds it, looks at the phase, and acts only on the
+ * statement that is there. Its thread takes the same mutex before it steps SQLite and after, so an
  * interrupt can never reach the next statement, nor another session on the same connection.
  *
  * Owns the phases. execute.c runs a statement, request.c brings it.
@@ -85,7 +85,7 @@ static void delist(struct session_list *list, struct db_session *session)
 static int init_parts(struct db_session *session)
 {
 	struct db_engine *engine = session->engine;
-	if (pthread_mutex_init(&session->fence, NULL))
+	if (pthread_mutex_init(&session->cancel_mutex, NULL))
 		return DB_ENOMEM;
 	pthread_cond_init(&session->changed, NULL);
 	int rc = lock_owner_init(&session->owner, &engine->locks, 0);
@@ -109,7 +109,7 @@ no_job:
 	lock_owner_destroy(&session->owner);
 no_owner:
 	pthread_cond_destroy(&session->changed);
-	pthread_mutex_destroy(&session->fence);
+	pthread_mutex_destroy(&session->cancel_mutex);
 	return rc;
 }
 
@@ -143,13 +143,13 @@ int db_session_open(
 /* A queued rollback of an idle transaction is overtaken by the close, which rolls back itself. */
 static void await_abort(struct db_session *session)
 {
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	if (session->phase == PHASE_ABORT_QUEUED)
 		session->phase = PHASE_IDLE;
 	session->idle_in_block = false;
 	while (session->abort_pending)
-		pthread_cond_wait(&session->changed, &session->fence);
-	pthread_mutex_unlock(&session->fence);
+		pthread_cond_wait(&session->changed, &session->cancel_mutex);
+	pthread_mutex_unlock(&session->cancel_mutex);
 }
 
 void db_session_close(struct db_session *session)
@@ -170,7 +170,7 @@ void db_session_close(struct db_session *session)
 	job_destroy(&session->job);
 	job_destroy(&session->abort_job);
 	pthread_cond_destroy(&session->changed);
-	pthread_mutex_destroy(&session->fence);
+	pthread_mutex_destroy(&session->cancel_mutex);
 	free(session);
 }
 
@@ -198,55 +198,55 @@ uint64_t db_session_number(const struct db_session *session)
 char db_session_transaction(const struct db_session *session)
 {
 	struct db_session *locked = (struct db_session *)session;
-	pthread_mutex_lock(&locked->fence);
+	pthread_mutex_lock(&locked->cancel_mutex);
 	char letter = transaction_letter(session->shown.state);
-	pthread_mutex_unlock(&locked->fence);
+	pthread_mutex_unlock(&locked->cancel_mutex);
 	return letter;
 }
 
 bool db_session_untold(const struct db_session *session)
 {
 	struct db_session *locked = (struct db_session *)session;
-	pthread_mutex_lock(&locked->fence);
-	bool untold = session->shown.untold;
-	pthread_mutex_unlock(&locked->fence);
-	return untold;
+	pthread_mutex_lock(&locked->cancel_mutex);
+	bool abort_unreported = session->shown.abort_unreported;
+	pthread_mutex_unlock(&locked->cancel_mutex);
+	return abort_unreported;
 }
 
-/* ---- The fence ------------------------------------------------------------------------------- */
+/* ---- Under cancel_mutex ---------------------------------------------------------------------- */
 
 bool session_start_step(struct db_session *session, sqlite3 *db)
 {
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	bool go = session->cancelled_by == BY_NOBODY;
 	if (go)
 		session->stepping = db;
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	return go;
 }
 
 void session_end_step(struct db_session *session)
 {
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	session->stepping = NULL;
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 }
 
 bool session_start_commit(struct db_session *session)
 {
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	bool go = session->cancelled_by == BY_NOBODY;
 	if (go)
 		session->phase = PHASE_COMMITTING;
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	return go;
 }
 
 void session_end_commit(struct db_session *session)
 {
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	session->phase = PHASE_RUNNING;
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 }
 
 /* ---- Cancel ---------------------------------------------------------------------------------- */
@@ -282,7 +282,7 @@ static bool cancel_running(struct db_session *session, enum cancelled_by by)
 	return true;
 }
 
-/* The fence is held. */
+/* cancel_mutex is held. */
 static bool cancel_in_phase(struct db_session *session, enum cancelled_by by)
 {
 	switch (session->phase) {
@@ -294,7 +294,7 @@ static bool cancel_in_phase(struct db_session *session, enum cancelled_by by)
 		return true;
 	case PHASE_RUNNING:
 		return cancel_running(session, by);
-	case PHASE_PARKED:
+	case PHASE_AWAITING_RERUN:
 		if (by == BY_LIBRARY) /* the action that made it wait, only now */
 			return false;
 		mark(session, by);
@@ -310,9 +310,9 @@ static bool cancel_in_phase(struct db_session *session, enum cancelled_by by)
 
 bool session_cancel(struct db_session *session, enum cancelled_by by)
 {
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	bool hit = cancel_in_phase(session, by);
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	return hit;
 }
 
@@ -320,9 +320,9 @@ void session_note_request(struct db_session *session)
 {
 	if (!session->task.id || !cancelRequested() || session_cancelled(session) != BY_NOBODY)
 		return;
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	mark(session, BY_LIBRARY);
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 }
 
 void session_action(const struct cancel_request *request, void *arg)
@@ -376,10 +376,10 @@ static __attribute__((noinline)) void create_task(struct db_session *session)
 	session->task = createCancel(&options);
 }
 
-static bool may_stay_unseen(const struct db_session *session)
+static bool may_need_no_task(const struct db_session *session)
 {
 	const struct db_request *request = &session->request;
-	return session->run.brief && session->synchronous &&
+	return session->run.fast_path && session->synchronous &&
 	       session->transaction.state == TX_NONE && session->task_unit == DB_TASK_TRANSACTION &&
 	       !request->slo_ns && !(request->flags & (DB_BACKGROUND | DB_EXEMPT | DB_VIEW));
 }
@@ -396,16 +396,16 @@ static void begin_task(struct db_session *session)
 
 void session_task_begin(struct db_session *session)
 {
-	session->run.unseen = !session->task.id && may_stay_unseen(session);
-	if (!session->run.unseen)
+	session->run.no_task = !session->task.id && may_need_no_task(session);
+	if (!session->run.no_task)
 		begin_task(session);
 }
 
 void session_task_show(struct db_session *session)
 {
-	if (!session->run.unseen)
+	if (!session->run.no_task)
 		return;
-	session->run.unseen = false;
+	session->run.no_task = false;
 	create_task(session);
 }
 
@@ -419,7 +419,7 @@ void session_task_discard(struct db_session *session)
 void session_task_end(struct db_session *session)
 {
 	const struct run *run = &session->run;
-	if (run->unseen) {
+	if (run->no_task) {
 		countRequest(session->request.class_index, run->arrival_ns, run->done_ns);
 		return;
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.h - one client: its state, the fence between its statements and those who cancel them.
+ * session.h - one client: its state, and the mutex between its statements and those who cancel
+ * them.
  *
- * Lock levels, outermost first: sessions' list > fence > (locks' space | workers | parked reruns).
- * The library's action takes a fence and what is below it; so nobody calls freeCancel, blockCancel
- * or setCancelAction while holding any of these.
+ * Lock levels, outermost first: sessions' list > cancel_mutex > (locks' space | workers | reruns).
+ * The library's action takes a session's cancel_mutex and what is below it; so nobody calls
+ * freeCancel, blockCancel or setCancelAction while holding any of these.
  */
 #ifndef DEMO_DB_SESSION_H
 #define DEMO_DB_SESSION_H
@@ -16,20 +17,20 @@
 
 #include <stddef.h>
 
-/* Where the session's statement is; changes under the fence only.
+/* Where the session's statement is; changes under cancel_mutex only.
  *
  *	IDLE -> QUEUED -> RUNNING <-> COMMITTING
- *	RUNNING -> IDLE | QUEUED (rerun) | PARKED -> QUEUED
+ *	RUNNING -> IDLE | QUEUED (rerun) | AWAITING_RERUN -> QUEUED
  *	IDLE -> ABORT_QUEUED -> ABORTING -> IDLE | QUEUED
  *	ABORT_QUEUED -> QUEUED (a statement came)
  */
 enum session_phase {
 	PHASE_IDLE,
-	PHASE_QUEUED,	    /* for a worker slot */
-	PHASE_RUNNING,	    /* on a slot; may wait for a lock */
-	PHASE_COMMITTING,   /* cannot be cancelled */
-	PHASE_PARKED,	    /* cancelled, waits for calm to run again; no slot */
-	PHASE_ABORT_QUEUED, /* an idle transaction is to be rolled back */
+	PHASE_QUEUED,	      /* for a worker slot */
+	PHASE_RUNNING,	      /* on a slot; may wait for a lock */
+	PHASE_COMMITTING,     /* cannot be cancelled */
+	PHASE_AWAITING_RERUN, /* cancelled, waits for calm to run again; no slot */
+	PHASE_ABORT_QUEUED,   /* an idle transaction is to be rolled back */
 	PHASE_ABORTING,
 };
 
@@ -40,10 +41,9 @@ enum transaction_state { TX_NONE, TX_BLOCK, TX_FAILED };
 struct transaction { /* the engine's own idea of it, never SQLite's */
 	enum transaction_state state;
 	bool repeatable_read, read_only;
-	bool wrote; /* it holds the write lock; BEGIN IMMEDIATE is open, or a snapshot that writes
-		     */
-	bool snapshot;		  /* BEGIN is open, REPEATABLE READ */
-	enum cancelled_by untold; /* it was rolled back while idle and the client does not know */
+	bool wrote;    /* it holds the write lock: BEGIN IMMEDIATE is open, or a writing snapshot */
+	bool snapshot; /* BEGIN is open, REPEATABLE READ */
+	enum cancelled_by abort_unreported; /* rolled back while idle; the client does not know */
 	uint64_t start_ns;
 };
 
@@ -59,16 +59,16 @@ struct run {
 	int64_t changes;
 	enum cancelled_by by; /* whose cancel ended it */
 	bool columns_told, rows_sent, gentle;
-	bool brief;	  /* a registered look-up or change by key */
-	bool quiet;	  /* nothing of it is told to the library: it is brief, nobody waits */
-	bool unseen;	  /* it has no task yet; if it never needs one it is only counted */
+	bool fast_path; /* a registered look-up or change by key */
+	bool untracked; /* nothing of it is told to the library: it is on the fast path and nobody waits */
+	bool no_task;	  /* it has no task yet; if it never needs one it is only counted */
 	bool at_once;	  /* it found a free slot: started when it was taken */
 	bool ended;	  /* cancelled for good: not to be run again */
 	bool uncompiled;  /* SQLite does not take its text */
 	bool tells_abort; /* its answer is what became of the block */
 	uint32_t reruns;
 	uint64_t arrival_ns, queued_ns, start_ns, done_ns;
-	uint64_t queue_ns, commit_ns, rerun_wait_ns, parked_ns;
+	uint64_t queue_ns, commit_ns, rerun_wait_ns, awaiting_rerun_ns;
 	struct lock_waited waited;
 	struct cancel_ticket ticket;
 };
@@ -79,12 +79,12 @@ struct session_counters {
 		serialization_failures, lock_set_retries;
 };
 
-struct shown { /* to other threads; under the fence */
+struct shown { /* to other threads; under cancel_mutex */
 	uint64_t key, signature, arrival_ns, transaction_start_ns;
 	enum transaction_state state;
 	uint8_t class_index;
 	bool gentle, background;
-	bool untold; /* the transaction was cancelled while idle */
+	bool abort_unreported; /* the transaction was cancelled while idle */
 };
 
 struct db_session {
@@ -96,15 +96,15 @@ struct db_session {
 	bool read_only;
 	struct db_session *previous, *next; /* the engine's list */
 
-	pthread_mutex_t fence;
+	pthread_mutex_t cancel_mutex;
 	pthread_cond_t changed;	  /* phase, done or abort_pending */
-	enum session_phase phase; /* under the fence, as all up to here: */
+	enum session_phase phase; /* under cancel_mutex, as all up to here: */
 	sqlite3 *stepping;	  /* what an interrupt goes to */
 	struct shown shown;
 	bool idle_in_block;
 	bool abort_pending;	      /* abort_job is queued or runs */
 	bool done;		      /* for a caller asleep in db_execute */
-	_Atomic uint8_t cancelled_by; /* written under the fence, polled without */
+	_Atomic uint8_t cancelled_by; /* written under cancel_mutex, polled without */
 
 	/* of the thread that has the session in hand */
 	struct db_request request;
@@ -121,7 +121,7 @@ struct db_session {
 
 	struct lock_owner owner;
 	struct job job, abort_job;
-	struct db_session *next_parked; /* reruns' mutex */
+	struct db_session *next_awaiting_rerun; /* reruns' mutex */
 };
 
 /* The session a member lies in. */
@@ -177,11 +177,12 @@ void session_note_request(struct db_session *session);
 /* The library's action; `arg` is the session. */
 void session_action(const struct cancel_request *request, void *arg);
 bool session_cancel(struct db_session *session, enum cancelled_by by);
-/* Queues the rollback of an idle block; the fence is held. */
+/* Queues the rollback of an idle block; cancel_mutex is held. */
 bool session_abort_idle(struct db_session *session, enum cancelled_by by);
 
 /* The task of the session's statement: created or bound on this thread; ended or left idle. One
- * that may be quiet gets its task only from session_task_show, which is nothing for all others. */
+ * that may stay untracked gets its task only from session_task_show, which is nothing for all
+ * others. */
 void session_task_begin(struct db_session *session);
 void session_task_show(struct db_session *session);
 void session_task_end(struct db_session *session);

@@ -34,12 +34,12 @@ static void read_sessions(struct db_engine *engine, struct db_stats *stats)
 	add_counters(stats, &list->closed);
 	for (struct db_session *session = list->first; session; session = session->next) {
 		add_counters(stats, &session->counters);
-		pthread_mutex_lock(&session->fence);
+		pthread_mutex_lock(&session->cancel_mutex);
 		bool running =
 			session->phase == PHASE_RUNNING || session->phase == PHASE_COMMITTING;
 		stats->idle_in_transaction +=
 			session->phase == PHASE_IDLE && session->idle_in_block;
-		pthread_mutex_unlock(&session->fence);
+		pthread_mutex_unlock(&session->cancel_mutex);
 		stats->statement_bytes += running ? memory_bytes(&session->memory) : 0;
 	}
 	stats->sessions = list->count;
@@ -145,7 +145,7 @@ static void read_wait(struct db_session *session, struct db_activity *activity)
 	struct lock_space *space = &session->engine->locks;
 	if (session->phase == PHASE_QUEUED)
 		activity->waiting = DB_WAIT_QUEUE;
-	if (session->phase == PHASE_PARKED)
+	if (session->phase == PHASE_AWAITING_RERUN)
 		activity->waiting = DB_WAIT_RERUN;
 	if (session->phase != PHASE_RUNNING)
 		return;
@@ -162,7 +162,7 @@ static bool read_activity(struct db_session *session, struct db_activity *activi
 {
 	bool active;
 	*activity = (struct db_activity){ .session_number = session->number, .session = session };
-	pthread_mutex_lock(&session->fence);
+	pthread_mutex_lock(&session->cancel_mutex);
 	const struct shown *shown = &session->shown;
 	activity->running = session->phase != PHASE_IDLE;
 	activity->in_transaction = shown->transaction_start_ns != 0;
@@ -177,7 +177,7 @@ static bool read_activity(struct db_session *session, struct db_activity *activi
 		read_wait(session, activity);
 	}
 	active = activity->running || activity->in_transaction;
-	pthread_mutex_unlock(&session->fence);
+	pthread_mutex_unlock(&session->cancel_mutex);
 	return active;
 }
 

@@ -93,7 +93,7 @@ void transaction_rollback(struct db_session *session)
 {
 	undo(session);
 	session->transaction.state = TX_NONE;
-	session->transaction.untold = BY_NOBODY;
+	session->transaction.abort_unreported = BY_NOBODY;
 }
 
 void transaction_fail(struct db_session *session, bool whole)

@@ -54,7 +54,7 @@ struct program {
 	struct op ops[OPS_MAX];
 	int count;
 	uint64_t trigger_ops; /* of all sub-programs together */
-	bool brief;
+	bool fast_path;
 };
 
 struct loop {
@@ -82,7 +82,7 @@ static enum op_kind kind_of(const char *name)
 }
 
 /* Operations of a look-up or a change by key. Whatever is not here may take its time. */
-static bool is_brief(const char *name)
+static bool is_on_fast_path(const char *name)
 {
 	static const char *const names[] = { "Init", "Transaction", "Goto", "Halt", "HaltIfNull",
 		"OpenRead", "OpenWrite", "Variable", "Integer", "Int64", "Real", "String8", "Null",
@@ -103,19 +103,19 @@ static bool read_program(struct program *program, sqlite3 *db, const char *sql)
 	bool fits = true;
 	program->count = 0;
 	program->trigger_ops = 0;
-	program->brief = true;
+	program->fast_path = true;
 	if (text && sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK) {
 		while (sqlite3_step(stmt) == SQLITE_ROW) {
 			if (sqlite3_column_int(stmt, 0) != program->count) { /* addresses restart */
 				program->trigger_ops++;
-				program->brief = false;
+				program->fast_path = false;
 				continue;
 			}
 			fits = fits && program->count < OPS_MAX;
 			if (!fits)
 				break;
 			const char *name = (const char *)sqlite3_column_text(stmt, 1);
-			program->brief = program->brief && is_brief(name);
+			program->fast_path = program->fast_path && is_on_fast_path(name);
 			program->ops[program->count++] = (struct op){ .kind = kind_of(name),
 				.p1 = sqlite3_column_int(stmt, 2),
 				.p2 = sqlite3_column_int(stmt, 3),
@@ -380,7 +380,7 @@ void plan_make(struct plan *plan, sqlite3 *db, const char *sql)
 	*plan = (struct plan){ .made = true };
 	struct program *program = malloc(sizeof(*program));
 	if (program && read_program(program, db, sql)) {
-		plan->brief = program->brief;
+		plan->fast_path = program->fast_path;
 		read_loops(plan, db, program);
 		read_memory(plan, program);
 	}

@@ -23,7 +23,7 @@ struct plan_bound { /* of a range of rowids */
 
 struct plan {
 	bool made;
-	bool brief;		      /* a straight line by key: no loop, no function, no trigger */
+	bool fast_path;		      /* a straight line by key: no loop, no function, no trigger */
 	uint64_t scan_rows, scan_ops; /* rows walked; operations for all of them */
 	uint64_t later_ops;
 	struct plan_bound low, high; /* of the one scan there is; else scan_rows are all walked */

@@ -37,7 +37,8 @@ void registry_destroy(struct statement_registry *registry)
 	pthread_mutex_destroy(&registry->mutex);
 }
 
-static int add_text(struct statement_registry *registry, const char *sql, bool brief, uint64_t hash)
+static int add_text(
+	struct statement_registry *registry, const char *sql, bool fast_path, uint64_t hash)
 {
 	if (registry->count == DB_STATEMENTS_MAX)
 		return DB_ETOOBIG;
@@ -45,13 +46,13 @@ static int add_text(struct statement_registry *registry, const char *sql, bool b
 	if (!copy)
 		return DB_ENOMEM;
 	registry->texts[registry->count] = (struct statement_text){
-		.sql = copy, .hash = hash, .verb = verb_of(sql), .brief = brief
+		.sql = copy, .hash = hash, .verb = verb_of(sql), .fast_path = fast_path
 	};
 	registry->count++;
 	return 0;
 }
 
-int registry_add(struct statement_registry *registry, const char *sql, bool brief, uint32_t *id)
+int registry_add(struct statement_registry *registry, const char *sql, bool fast_path, uint32_t *id)
 {
 	uint64_t hash = statement_hash(sql);
 	int rc = 0;
@@ -61,7 +62,7 @@ int registry_add(struct statement_registry *registry, const char *sql, bool brie
 		(registry->texts[at].hash != hash || strcmp(registry->texts[at].sql, sql) != 0))
 		at++;
 	if (at == registry->count)
-		rc = add_text(registry, sql, brief, hash);
+		rc = add_text(registry, sql, fast_path, hash);
 	pthread_mutex_unlock(&registry->mutex);
 	*id = at + 1;
 	return rc;

@@ -14,7 +14,7 @@ struct statement_text {
 	char *sql;
 	uint64_t hash;
 	enum verb verb;
-	bool brief; /* a look-up by key, when it was registered */
+	bool fast_path; /* a look-up by key, when it was registered */
 };
 
 struct statement_registry {
@@ -26,7 +26,8 @@ struct statement_registry {
 int registry_init(struct statement_registry *registry);
 void registry_destroy(struct statement_registry *registry);
 /* The id (from 1) of the text, registering it if new; DB_ETOOBIG when full, DB_ENOMEM. */
-int registry_add(struct statement_registry *registry, const char *sql, bool brief, uint32_t *id);
+int registry_add(
+	struct statement_registry *registry, const char *sql, bool fast_path, uint32_t *id);
 const struct statement_text *registry_get(struct statement_registry *registry, uint32_t id);
 uint64_t statement_hash(const char *sql);
 
