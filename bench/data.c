@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "demo-db/engine/dataset.h"
+#include "demo-db/engine/dataset/dataset.h"
 #include "demo-db/engine/engine.h"
 #include "ticker.h"
 

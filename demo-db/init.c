@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* init.c - `demo-db init`: makes data, with a progress bar. Knows sizes, not rows. */
 #include "demo-db/commands.h"
-#include "demo-db/engine/dataset.h"
+#include "demo-db/engine/dataset/dataset.h"
 #include "demo-db/engine/engine.h"
 #include "demo-db/pgbench.h"
 

@@ -3,7 +3,7 @@
  * nothing lost, nothing half-written left behind. */
 #include "engine_fixture.h"
 
-#include "demo-db/engine/dataset.h"
+#include "demo-db/engine/dataset/dataset.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #ifndef DEMO_DB_FAILURE_H
 #define DEMO_DB_FAILURE_H
 
-#include "demo-db/engine/engine.h"
+#include "demo-db/engine/base/errors.h"
 
 #include <sqlite3.h>
 

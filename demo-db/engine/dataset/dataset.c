@@ -8,7 +8,7 @@
  *
  * Owns the tables' shapes and contents.
  */
-#include "demo-db/engine/dataset.h"
+#include "demo-db/engine/dataset/dataset.h"
 #include "demo-db/engine/statement/memory.h"
 #include "demo-db/engine/storage/storage.h"
 
