@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Owns listening and accepting, and who is trusted by where it comes from. It must not know what a
- * client says.
- */
+/* listen.c - listens, accepts, and tells by where a client comes from whether it is trusted. */
 #include "demo-db/server/listen.h"
+#include "demo-db/server/protocol.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,14 +18,14 @@
 
 static int complain(char *message, const char *what, const char *where)
 {
-	snprintf(message, CONFIG_MESSAGE_MAX, "%s %.120s: %s", what, where, strerror(errno));
+	snprintf(message, LISTEN_MESSAGE_MAX, "%s %.120s: %s", what, where, strerror(errno));
 	return -1;
 }
 
-static int add(struct server *server, int fd, bool local, const char *path)
+static int add(struct listeners *listeners, int fd, bool local, const char *path)
 {
-	struct listener *listener = &server->listeners[server->listener_count++];
-	*listener = (struct listener){ .server = server, .local = local };
+	struct listener *listener = &listeners->list[listeners->count++];
+	*listener = (struct listener){ .all = listeners, .local = local };
 	listener->source.fd = fd;
 	snprintf(listener->path, sizeof listener->path, "%s", path);
 	return 0;
@@ -51,13 +49,12 @@ static int clear_path(const struct sockaddr_un *address, char *message)
 	return complain(message, "cannot listen on", address->sun_path);
 }
 
-static int open_socket(struct server *server, char *message)
+static int open_socket(struct listeners *listeners, char *message)
 {
-	const struct config *config = &server->config;
-	const char *dir = config->socket_dir[0] ? config->socket_dir : config->data_dir;
+	const char *dir = listeners->options.socket_dir;
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int bytes = snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%u", dir,
-		(unsigned)config->port);
+		(unsigned)listeners->options.port);
 	if (bytes >= (int)sizeof address.sun_path) {
 		errno = ENAMETOOLONG;
 		return complain(message, "cannot listen in", dir);
@@ -72,7 +69,7 @@ static int open_socket(struct server *server, char *message)
 		return -1;
 	}
 	chmod(address.sun_path, 0777);
-	return add(server, fd, true, address.sun_path);
+	return add(listeners, fd, true, address.sun_path);
 }
 
 /* ---- TCP ------------------------------------------------------------------------------------ */
@@ -94,35 +91,37 @@ static int listen_at(const struct addrinfo *at)
 	return -1;
 }
 
-static int open_tcp(struct server *server, char *message)
+static int open_tcp(struct listeners *listeners, char *message)
 {
-	const struct config *config = &server->config;
+	const char *host = listeners->options.address;
 	struct addrinfo *found, hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-	char port[8], where[CONFIG_TEXT_MAX + 16];
-	if (!config->listen[0] || strcmp(config->listen, "none") == 0)
+	char port[8], where[160];
+	if (!host[0] || strcmp(host, "none") == 0)
 		return 0;
-	snprintf(port, sizeof port, "%u", (unsigned)config->port);
-	snprintf(where, sizeof where, "%s port %s", config->listen, port);
-	int status = getaddrinfo(config->listen, port, &hints, &found);
+	snprintf(port, sizeof port, "%u", (unsigned)listeners->options.port);
+	snprintf(where, sizeof where, "%.120s port %s", host, port);
+	int status = getaddrinfo(host, port, &hints, &found);
 	if (status) {
-		snprintf(message, CONFIG_MESSAGE_MAX, "cannot listen on %.120s: %s", where,
+		snprintf(message, LISTEN_MESSAGE_MAX, "cannot listen on %.120s: %s", where,
 			gai_strerror(status));
 		return -1;
 	}
 	for (const struct addrinfo *at = found; at && status == 0; at = at->ai_next) {
-		int fd = server->listener_count < SERVER_LISTENERS ? listen_at(at) : -1;
+		int fd = listeners->count < LISTEN_MAX ? listen_at(at) : -1;
 		status = fd < 0 ? complain(message, "cannot listen on", where)
-				: add(server, fd, false, "");
+				: add(listeners, fd, false, "");
 	}
 	freeaddrinfo(found);
 	return status;
 }
 
-int listen_open(struct server *server, char message[CONFIG_MESSAGE_MAX])
+int listen_open(struct listeners *listeners, const struct listen_options *options,
+	char message[LISTEN_MESSAGE_MAX])
 {
-	if (open_socket(server, message) == 0 && open_tcp(server, message) == 0)
+	listeners->options = *options;
+	if (open_socket(listeners, message) == 0 && open_tcp(listeners, message) == 0)
 		return 0;
-	listen_close(server);
+	listen_close(listeners);
 	return -1;
 }
 
@@ -134,12 +133,29 @@ static void close_one(struct listener *listener)
 		unlink(listener->path);
 }
 
-void listen_close(struct server *server)
+void listen_close(struct listeners *listeners)
 {
-	for (uint32_t i = 0; i < server->listener_count; i++)
-		if (server->listeners[i].source.fd >= 0)
-			close_one(&server->listeners[i]);
-	server->listener_count = 0;
+	for (uint32_t i = 0; i < listeners->count; i++)
+		if (listeners->list[i].source.fd >= 0)
+			close_one(&listeners->list[i]);
+	listeners->count = 0;
+}
+
+bool listen_owns(const struct listeners *listeners, const struct reactor_source *source)
+{
+	uintptr_t at = (uintptr_t)source, from = (uintptr_t)listeners->list;
+	return at >= from && at < from + sizeof listeners->list;
+}
+
+void listen_kick(struct listeners *listeners, struct reactor *reactor, bool starved_only)
+{
+	for (uint32_t i = 0; i < listeners->count; i++) {
+		struct listener *listener = &listeners->list[i];
+		bool starved =
+			atomic_exchange_explicit(&listener->starved, false, memory_order_relaxed);
+		if (starved || !starved_only)
+			reactor_kick(reactor, &listener->source);
+	}
 }
 
 /* ---- Accepting ------------------------------------------------------------------------------ */
@@ -165,13 +181,13 @@ static void name_peer(const struct sockaddr_storage *peer, char *text, size_t by
 }
 
 /* Nobody is left to wait: the answer is as short as can be, and is not waited for. */
-static void turn_away(struct server *server, int fd)
+static void turn_away(struct listeners *listeners, int fd)
 {
 	const struct wire_report report = { .severity = "FATAL",
 		.sqlstate = "53300",
 		.message = "sorry, too many clients already" };
 	struct wire_out out = { 0 };
-	atomic_fetch_add_explicit(&server->counters.refused, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&listeners->turned_away, 1, memory_order_relaxed);
 	wire_error(&out, &report);
 	if (!out.failed)
 		send(fd, out.data, out.bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -181,26 +197,27 @@ static void turn_away(struct server *server, int fd)
 
 static void welcome(struct listener *listener, int fd, const struct sockaddr_storage *peer)
 {
-	struct server *server = listener->server;
+	struct listeners *all = listener->all;
+	const struct listen_options *options = &all->options;
 	char address[64];
 	int on = 1;
-	bool trusted = server->config.trust_local && (listener->local || is_loopback(peer));
+	bool trusted = options->trust_local && (listener->local || is_loopback(peer));
 	name_peer(peer, address, sizeof address);
 	if (!listener->local) {
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 		/* a machine that vanished says nothing: its session would stay, locks and all */
 		setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 	}
-	if (server_welcome(server, fd, trusted, address))
-		turn_away(server, fd);
+	if (options->welcome(options->arg, fd, trusted, address))
+		turn_away(all, fd);
 }
 
-enum reactor_answer listen_serve(struct listener *listener)
+enum reactor_answer listen_serve(struct reactor *reactor, struct listener *listener)
 {
-	struct server *server = listener->server;
+	const struct listen_options *options = &listener->all->options;
 	struct sockaddr_storage peer;
-	if (server_is_draining(server)) {
-		reactor_remove(server->reactor, &listener->source);
+	if (options->is_draining(options->arg)) {
+		reactor_remove(reactor, &listener->source);
 		close_one(listener);
 		return REACTOR_GONE;
 	}

@@ -113,7 +113,7 @@ static void put_server(struct evbuffer *out, struct server *server)
 	counter(out, "demo_db_connections_accepted_total", "Sockets accepted.",
 		load(&server->counters.accepted));
 	counter(out, "demo_db_connections_refused_total", "Connections over the limit.",
-		load(&server->counters.refused));
+		load(&server->counters.refused) + load(&server->listeners.turned_away));
 	counter(out, "demo_db_errors_sent_total", "Errors told to clients.",
 		load(&server->counters.errors));
 	counter(out, "demo_db_handed_over_total", "Statements that found no free worker at once.",

@@ -6,7 +6,6 @@
  * runtime.c. It must not know messages.
  */
 #include "demo-db/server/server.h"
-#include "demo-db/server/listen.h"
 #include "demo-db/server/metrics.h"
 #include "demo-db/server/runtime.h"
 #include "demo-db/views/view.h"
@@ -33,22 +32,18 @@ static int complain(char *message, const char *what, const char *why)
 
 /* ---- Serving ------------------------------------------------------------------------------- */
 
-static bool is_listener(const struct server *server, const struct reactor_source *source)
-{
-	uintptr_t at = (uintptr_t)source, from = (uintptr_t)server->listeners;
-	return at >= from && at < from + sizeof server->listeners;
-}
-
 static enum reactor_answer serve(void *arg, struct reactor_source *source)
 {
-	if (is_listener(arg, source))
-		return listen_serve((struct listener *)(void *)source);
+	struct server *server = arg;
+	if (listen_owns(&server->listeners, source))
+		return listen_serve(server->reactor, (struct listener *)(void *)source);
 	return client_serve((struct client *)(void *)source);
 }
 
 static void release(void *arg, struct reactor_source *source)
 {
-	if (!is_listener(arg, source))
+	const struct server *server = arg;
+	if (!listen_owns(&server->listeners, source))
 		client_free((struct client *)(void *)source);
 }
 
@@ -65,8 +60,9 @@ static void enlist(struct server *server, struct client *client)
 	client->process = FIRST_PROCESS + server->next_process++ % (UINT32_MAX - FIRST_PROCESS);
 }
 
-int server_welcome(struct server *server, int fd, bool trusted, const char *address)
+static int welcome(void *arg, int fd, bool trusted, const char *address)
 {
+	struct server *server = arg;
 	pthread_mutex_lock(&server->lock);
 	bool full = server->draining ||
 		    server->clients >= server->config.connections + SERVER_STARTING_MAX;
@@ -185,15 +181,6 @@ static void tick_intake(struct server *server, uint64_t now_ns)
 		server_kick_waiting(server);
 }
 
-static void tick_listeners(struct server *server)
-{
-	for (uint32_t i = 0; i < server->listener_count; i++) {
-		struct listener *listener = &server->listeners[i];
-		if (atomic_exchange_explicit(&listener->starved, false, memory_order_relaxed))
-			reactor_kick(server->reactor, &listener->source);
-	}
-}
-
 static void *tick(void *arg)
 {
 	struct server *server = arg;
@@ -205,7 +192,7 @@ static void *tick(void *arg)
 			client_tick(c, now_ns);
 		pthread_mutex_unlock(&server->lock);
 		tick_intake(server, now_ns);
-		tick_listeners(server);
+		listen_kick(&server->listeners, server->reactor, true);
 		nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -278,6 +265,27 @@ static int find_partial_indexes(struct server *server, char *message)
 	return rc;
 }
 
+static bool is_draining(void *arg)
+{
+	return server_is_draining(arg);
+}
+
+static int open_listeners(struct server *server, char *message)
+{
+	const struct config *config = &server->config;
+	const struct listen_options options = {
+		.socket_dir = config->socket_dir[0] ? config->socket_dir : config->data_dir,
+		.address = config->listen,
+		.port = (uint16_t)config->port,
+		.trust_local = config->trust_local,
+		.welcome = welcome,
+		.is_draining = is_draining,
+		.arg = server
+	};
+	_Static_assert(LISTEN_MESSAGE_MAX <= CONFIG_MESSAGE_MAX, "one line fits");
+	return listen_open(&server->listeners, &options, message);
+}
+
 static int start_reactor(struct server *server, char *message)
 {
 	const struct reactor_options options = { .struct_size = sizeof options,
@@ -287,8 +295,8 @@ static int start_reactor(struct server *server, char *message)
 		.arg = server };
 	if (reactor_start(&server->reactor, &options))
 		return complain(message, "cannot start serving threads", strerror(errno));
-	for (uint32_t i = 0; i < server->listener_count; i++)
-		if (reactor_add(server->reactor, &server->listeners[i].source))
+	for (uint32_t i = 0; i < server->listeners.count; i++)
+		if (reactor_add(server->reactor, &server->listeners.list[i].source))
 			return complain(message, "cannot watch a socket", strerror(errno));
 	return 0;
 }
@@ -314,7 +322,7 @@ static int bring_up(struct server *server, char *message)
 		return complain(message, "cannot start the gate", "out of memory");
 	cancel_set_window_listener(on_window, server);
 	if (open_engine(server, message) || find_partial_indexes(server, message) ||
-		listen_open(server, message) || start_reactor(server, message) ||
+		open_listeners(server, message) || start_reactor(server, message) ||
 		metrics_start(&server->metrics, server, message))
 		return -1;
 	int status = pthread_create(&server->ticker, NULL, tick, server);
@@ -330,7 +338,7 @@ static void take_down(struct server *server)
 	metrics_stop(server->metrics);
 	if (server->reactor)
 		reactor_stop(server->reactor);
-	listen_close(server);
+	listen_close(&server->listeners);
 	if (server->engine)
 		db_close(server->engine);
 	cancel_set_window_listener(NULL, NULL);
@@ -393,8 +401,7 @@ void server_drain(struct server *server)
 	pthread_mutex_lock(&server->lock);
 	server->draining = true;
 	pthread_mutex_unlock(&server->lock);
-	for (uint32_t i = 0; i < server->listener_count; i++)
-		reactor_kick(server->reactor, &server->listeners[i].source);
+	listen_kick(&server->listeners, server->reactor, false);
 	pthread_mutex_lock(&server->lock);
 	doom_all(server, DOOM_SHUTDOWN);
 	wait_for_clients(server, server->config.drain_s);

@@ -11,23 +11,15 @@
 #include "demo-db/server/backup.h"
 #include "demo-db/server/client.h"
 #include "demo-db/server/intake.h"
+#include "demo-db/server/listen.h"
 
 #include <pthread.h>
 
-#define SERVER_VERSION	 "PostgreSQL 15.0 compatible, demo-db on SQLite"
-#define SERVER_LISTENERS 4
+#define SERVER_VERSION "PostgreSQL 15.0 compatible, demo-db on SQLite"
 #define SERVER_STARTING_MAX                                                                        \
 	64 /* sockets beyond the sessions, in start-up or with a cancel request */
 
 struct metrics;
-
-struct listener {
-	struct reactor_source source; /* must be first */
-	struct server *server;
-	bool local;	      /* Unix socket */
-	_Atomic bool starved; /* nothing could be accepted: to be tried again */
-	char path[108];
-};
 
 struct server_counters { /* each written by anybody */
 	_Atomic uint64_t accepted, refused, cancel_requests, statements, errors, handed_over;
@@ -37,8 +29,7 @@ struct server {
 	struct config config;
 	struct db_engine *engine;
 	struct reactor *reactor;
-	struct listener listeners[SERVER_LISTENERS];
-	uint32_t listener_count;
+	struct listeners listeners;
 	uint8_t scram_secret[SCRAM_KEY_BYTES];
 	struct server_counters counters;
 	uint64_t started_ns;
@@ -70,10 +61,9 @@ void server_hurry(struct server *server);
 /* After server_drain: closes the engine. */
 void server_stop(struct server *server);
 
-/* For listeners. A client on an accepted socket; -1: turn it away. */
-int server_welcome(struct server *server, int fd, bool trusted, const char *address);
+/* No new clients are taken. */
 bool server_is_draining(struct server *server);
-/* Has everybody served who was told to wait. */
+/* Wakes every client, so that statements held back ask again. */
 void server_kick_waiting(struct server *server);
 
 /* For clients. A cancel request by key; false: no such session. */

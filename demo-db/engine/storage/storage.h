@@ -4,6 +4,7 @@
 #define DEMO_DB_STORAGE_H
 
 #include "demo-db/engine/base/failure.h"
+#include "demo-db/engine/engine.h"
 #include "demo-db/engine/storage/pool.h"
 
 struct storage {
