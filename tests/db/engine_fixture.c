@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine_fixture.c - see engine_fixture.h. */
 #include "engine_fixture.h"
+#include "patience.h"
 
 #include <cancel/observe.h>
 
@@ -10,8 +11,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define PATIENCE_MS 20000
 
 struct db_result last_result;
 static char last_message[DB_MESSAGE_MAX];
@@ -48,7 +47,7 @@ struct db_options fixture_options(const struct fixture *fixture)
 		.io = DB_IO_BUFFERED,
 		.read_latency_ns = 1000,
 		.workers = 4,
-		.lock_timeout_ns = 20000000000ull,
+		.lock_timeout_ns = patience_s() * 1000000000ull,
 		.deadlock_check_ns = 20000000 };
 }
 
@@ -225,7 +224,7 @@ int await(struct pending *pending)
 {
 	struct timespec deadline;
 	clock_gettime(CLOCK_REALTIME, &deadline);
-	deadline.tv_sec += PATIENCE_MS / 1000 + 20;
+	deadline.tv_sec += 2 * patience_s(); /* longer than it may wait for a lock */
 	int rc = 0;
 	pthread_mutex_lock(&pending->mutex);
 	while (!pending->done && rc == 0)
@@ -242,13 +241,7 @@ int await(struct pending *pending)
 
 void await_true(bool (*condition)(void *arg), void *arg)
 {
-	const struct timespec tick = { .tv_nsec = 1000000 };
-	for (int i = 0; i < PATIENCE_MS; i++) {
-		if (condition(arg))
-			return;
-		nanosleep(&tick, NULL);
-	}
-	fail_msg("the state did not come");
+	WAIT_UNTIL(condition(arg));
 }
 
 struct figures {

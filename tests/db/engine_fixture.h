@@ -70,8 +70,8 @@ int await(struct pending *pending);
 /* ---- Waiting for a state ------------------------------------------------------------------------
  */
 
-/* Polls the engine's figures until they say so; fails the test after 20 s. At the gate at least so
- * many: the checkpointer may stand there too. */
+/* Polls the engine's figures until they say so; fails the test when they do not (patience.h). At
+ * the gate at least so many: the checkpointer may stand there too. */
 void await_waiters(struct fixture *fixture, uint32_t locks, uint32_t gate);
 void await_queued(struct fixture *fixture, uint32_t queued);
 /* Until the session's statement waits there (DB_WAIT_NONE: runs). */

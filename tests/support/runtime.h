@@ -19,6 +19,8 @@
 
 #include "libcancel/track/read.h"
 
+#include "patience.h"
+
 #define UNUSED __attribute__((unused))
 
 /* TSan does not let a child of several threads have threads of its own. */
@@ -74,17 +76,6 @@ static UNUSED struct cancel_counters counters_now(void)
 	cancel_read_counters(&counters);
 	return counters;
 }
-
-/* Another thread will make it true; a test that waits this long has failed. */
-#define PATIENCE_MS 20000
-#define WAIT_UNTIL(condition)                                                                      \
-	do {                                                                                       \
-		struct timespec pause = { .tv_nsec = 1000000 };                                    \
-		int left = PATIENCE_MS;                                                            \
-		while (!(condition) && left-- > 0)                                                 \
-			nanosleep(&pause, NULL);                                                   \
-		assert_true(left > 0);                                                             \
-	} while (0)
 
 /* The current task as the collector sees it. */
 struct look {

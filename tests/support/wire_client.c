@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns the server process of a test and one naive client. It must not know the server's code. */
 #include "wire_client.h"
+#include "patience.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -60,7 +61,7 @@ static bool await_word(struct wire_server *server, const char *word)
 	while (!strstr(server->said, word)) {
 		if (used + 1 >= sizeof server->said)
 			used = 0;
-		if (poll(&readable, 1, WIRE_WAIT_S * 1000) <= 0)
+		if (poll(&readable, 1, (int)patience_s() * 1000) <= 0)
 			return false;
 		ssize_t n =
 			read(server->errors, server->said + used, sizeof server->said - 1 - used);
@@ -173,7 +174,7 @@ uint16_t wire_free_port(void)
 
 static void begin(struct wire_client *client, int fd)
 {
-	const struct timeval limit = { .tv_sec = WIRE_WAIT_S };
+	const struct timeval limit = { .tv_sec = patience_s() };
 	memset(client, 0, sizeof *client);
 	client->fd = fd;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -410,7 +411,7 @@ static size_t read_message(struct wire_client *client)
 		ssize_t n = recv(client->fd, client->in + client->in_bytes,
 			client->in_room - client->in_bytes, 0);
 		if (n < 0 && errno == EAGAIN)
-			fail_msg("the server said nothing for %d s after: %s", WIRE_WAIT_S,
+			fail_msg("the server said nothing for %u s after: %s", patience_s(),
 				client->said ? client->said : "");
 		if (n <= 0)
 			return 0;

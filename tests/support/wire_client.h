@@ -7,7 +7,7 @@
  *
  *	T(a:20,b:25) D(1,x) D(2,~) C(SELECT 2) E(42P01) N(25P01) Z(I)  1 2 3 n s I t(23)
  *
- * with R (authentication), S (parameter status) and K left out. Every wait ends after 20 s.
+ * with R (authentication), S (parameter status) and K left out. Every wait ends (patience.h).
  */
 #ifndef TESTS_WIRE_CLIENT_H
 #define TESTS_WIRE_CLIENT_H
@@ -16,8 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-#define WIRE_WAIT_S 20
 
 struct wire_server {
 	pid_t pid;

@@ -17,8 +17,9 @@
 
 #include "libcancel/sys/order.h"
 
+#include "patience.h"
+
 #define VICTIMS	     6
-#define PATIENCE_S   20
 #define CULPRIT_KEY  812
 #define HEALTHY_RUNS 400
 
@@ -66,11 +67,6 @@ static void act(const struct cancel_request *request, void *arg)
 		store_relaxed(&action_ran, true);
 }
 
-static bool long_ago(time_t began)
-{
-	return time(NULL) - began > PATIENCE_S;
-}
-
 static void *culprit(void *ignored)
 {
 	struct cancel_task_options o = {
@@ -80,13 +76,13 @@ static void *culprit(void *ignored)
 		.flags = CANCEL_CANCELLABLE | CANCEL_BACKGROUND,
 		.action = act,
 	};
-	time_t began = time(NULL);
+	uint64_t end_ns = patience_end_ns();
 	(void)ignored;
 	struct cancel_task task = createCancel(&o);
 	getResource(table, CANCEL_EXCLUSIVE);
 	pthread_rwlock_wrlock(&real_lock);
-	while (!cancelRequested() && !load_relaxed(&stopping) && !long_ago(began))
-		pause_ms(1);
+	while (!cancelRequested() && !load_relaxed(&stopping) && patience_nap(end_ns))
+		continue;
 	store_relaxed(&culprit_saw, cancelRequested());
 	pthread_rwlock_unlock(&real_lock);
 	freeResource(table, CANCEL_EXCLUSIVE);
@@ -130,13 +126,11 @@ static void end(pthread_t *threads)
 	assert_int_equal(stopCancel(), 0);
 }
 
-/* The newest record once it says so, or the last look after PATIENCE_S. */
+/* The newest record, once it says so. */
 static struct cancel_decision_record wait_for(bool (*enough)(const struct cancel_decision_record *))
 {
 	struct cancel_decision_record r = { 0 };
-	time_t began = time(NULL);
-	while (!(cancel_recent_decisions(&r, 1) == 1 && enough(&r)) && !long_ago(began))
-		pause_ms(5);
+	WAIT_UNTIL(cancel_recent_decisions(&r, 1) == 1 && enough(&r));
 	return r;
 }
 

@@ -17,7 +17,7 @@
 #include "bench/server_process.h"
 #include "bench/wire.h"
 
-#define WAIT_S 20
+#include "patience.h"
 
 static struct server_process server;
 static struct event_base *base;
@@ -52,14 +52,14 @@ static void on_wait_over(int fd, short events, void *arg)
 static void await(const struct heard *heard)
 {
 	bool over = false;
-	const struct timeval wait = { .tv_sec = WAIT_S };
+	const struct timeval wait = { .tv_sec = patience_s() };
 	struct event *alarm = event_new(base, -1, 0, on_wait_over, &over);
 	event_add(alarm, &wait);
 	while (!heard->count && !over)
 		event_base_loop(base, EVLOOP_ONCE);
 	event_free(alarm);
 	if (over)
-		fail_msg("no answer within %d s", WAIT_S);
+		fail_msg("no answer within %u s", patience_s());
 }
 
 static struct wire_stats stats(void)

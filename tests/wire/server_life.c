@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Start-up, passwords, limits, timeouts, cancels, the way down, and what a bad client does. */
+#include "patience.h"
 #include "wire_client.h"
 
 #include <fcntl.h>
@@ -145,10 +146,10 @@ static void a_cancel_request_hits_what_runs_and_nothing_else(void **state)
 	/* the statement may not have begun when the first request comes */
 	pid_t asking = fork();
 	if (asking == 0) {
-		for (int i = 0; i < 200; i++) {
+		uint64_t end_ns = patience_end_ns();
+		do
 			wire_cancel(&server, a.process, a.secret);
-			usleep(50000);
-		}
+		while (patience_nap(end_ns));
 		_exit(0);
 	}
 	assert_string_equal(wire_talk(&a), "T(count:20) E(57014) Z(I)");

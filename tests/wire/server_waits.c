@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What waits: for the intake, for the writer, for a client that reads slowly. It can be cancelled,
  * it times out as what it is, and nobody else is kept waiting for longer than need be. */
+#include "patience.h"
 #include "wire_client.h"
 
 #include <dirent.h>
@@ -46,10 +47,7 @@ static void stop(void)
 
 static void wait_until(const char *sql)
 {
-	for (int ms = 0; !strstr(wire_query(&boss, sql), "D(t)"); ms++) {
-		assert_true(ms < WIRE_WAIT_S * 1000);
-		usleep(1000);
-	}
+	WAIT_UNTIL(strstr(wire_query(&boss, sql), "D(t)"));
 }
 
 #define HELD "select waiting > 0 as t from cancel_admission limit 1"
