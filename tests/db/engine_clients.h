@@ -29,7 +29,8 @@ static UNUSED int set_up(void **state)
 		.pool_bytes = 4u << 20,
 		.io = DB_IO_BUFFERED,
 		.read_latency_ns = 1000,
-		.deadlock_check_ns = 20000000 };
+		.deadlock_check_ns = 20000000,
+		.on_connection = fixture_functions };
 	fixture_open(&fixture, &options);
 	for (int i = 0; i < CLIENTS; i++)
 		s[i] = open_session(&fixture);

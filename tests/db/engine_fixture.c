@@ -6,6 +6,7 @@
 #include <cancel/observe.h>
 
 #include <ftw.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,8 @@ struct db_options fixture_options(const struct fixture *fixture)
 		.read_latency_ns = 1000,
 		.workers = 4,
 		.lock_timeout_ns = patience_s() * 1000000000ull,
-		.deadlock_check_ns = 20000000 };
+		.deadlock_check_ns = 20000000,
+		.on_connection = fixture_functions };
 }
 
 static void open_engine(struct fixture *fixture, const struct db_options *options)
@@ -294,4 +296,63 @@ void await_wait(struct fixture *fixture, struct db_session *session, enum db_wai
 {
 	struct figures figures = { .fixture = fixture, .session = session, .wait = wait };
 	await_true(waits_there, &figures);
+}
+
+/* ---- A moment inside a statement ----------------------------------------------------------------
+ */
+
+#define NO_MOMENT INT64_MIN
+
+static pthread_mutex_t moment_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moment_changed = PTHREAD_COND_INITIALIZER;
+static int64_t moment = NO_MOMENT;
+static bool moment_reached;
+
+static void sql_moment(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	(void)count;
+	int64_t n = sqlite3_value_int64(values[0]);
+	pthread_mutex_lock(&moment_mutex);
+	while (n == moment) {
+		moment_reached = true;
+		pthread_cond_wait(&moment_changed, &moment_mutex);
+	}
+	pthread_mutex_unlock(&moment_mutex);
+	sqlite3_result_int64(context, n);
+}
+
+int fixture_functions(void *arg, sqlite3 *db)
+{
+	(void)arg;
+	return sqlite3_create_function(db, "moment", 1,
+		SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, sql_moment, NULL,
+		NULL);
+}
+
+void expect_moment(int64_t n)
+{
+	pthread_mutex_lock(&moment_mutex);
+	moment = n;
+	moment_reached = false;
+	pthread_cond_broadcast(&moment_changed);
+	pthread_mutex_unlock(&moment_mutex);
+}
+
+void pass_moment(void)
+{
+	expect_moment(NO_MOMENT);
+}
+
+static bool is_reached(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&moment_mutex);
+	bool reached = moment_reached;
+	pthread_mutex_unlock(&moment_mutex);
+	return reached;
+}
+
+void await_moment(void)
+{
+	await_true(is_reached, NULL);
 }

@@ -78,6 +78,17 @@ void await_queued(struct fixture *fixture, uint32_t queued);
 void await_wait(struct fixture *fixture, struct db_session *session, enum db_wait wait);
 void await_true(bool (*condition)(void *arg), void *arg);
 
+/* ---- A moment inside a statement ----------------------------------------------------------------
+ */
+
+/* moment(n) is a function of SQL on every engine opened here, and returns n. From expect_moment
+ * until pass_moment, a statement that calls it with that number stands there: await_moment waits
+ * for that. */
+int fixture_functions(void *arg, struct sqlite3 *db); /* for db_options.on_connection */
+void expect_moment(int64_t n);
+void await_moment(void);
+void pass_moment(void);
+
 /* A query that runs until it is cancelled (it would take about an hour). */
 #define ENDLESS                                                                                    \
 	"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000000000) "   \

@@ -6,16 +6,17 @@
 #include <string.h>
 
 static struct fixture fixture;
-static struct db_session *a, *b;
+static struct db_session *a, *b, *impatient;
 
 static int set_up(void **state)
 {
 	(void)state;
 	fixture_open(&fixture, NULL);
 	a = open_session(&fixture);
-	const struct db_session_options impatient = { .struct_size = sizeof(impatient),
+	b = open_session(&fixture);
+	const struct db_session_options options = { .struct_size = sizeof(options),
 		.lock_timeout_ns = 50000000 };
-	assert_int_equal(db_session_open(fixture.engine, &impatient, &b), 0);
+	assert_int_equal(db_session_open(fixture.engine, &options, &impatient), 0);
 	must(a, "CREATE TABLE t(id INTEGER PRIMARY KEY, n INTEGER)");
 	must(a, "INSERT INTO t VALUES (1, 0)");
 	return 0;
@@ -26,6 +27,7 @@ static int tear_down(void **state)
 	(void)state;
 	db_session_close(a);
 	db_session_close(b);
+	db_session_close(impatient);
 	fixture_close(&fixture);
 	return 0;
 }
@@ -126,9 +128,9 @@ static void locks_and_gate_stay_until_the_block_ends(void **state)
 	must(a, "SAVEPOINT s");
 	must(a, "UPDATE t SET n = 1");
 	must_fail(a, "SELECT * FROM nowhere", DB_ENOTABLE);
-	must_fail(b, "UPDATE t SET n = 5", DB_ELOCKTIMEOUT);
+	must_fail(impatient, "UPDATE t SET n = 5", DB_ELOCKTIMEOUT);
 	must(a, "ROLLBACK TO s");
-	must_fail(b, "UPDATE t SET n = 5", DB_ELOCKTIMEOUT);
+	must_fail(impatient, "UPDATE t SET n = 5", DB_ELOCKTIMEOUT);
 	must(a, "COMMIT");
 	must(b, "UPDATE t SET n = 5");
 }
@@ -164,8 +166,6 @@ static void a_failed_block_can_be_aborted_while_it_is_idle(void **state)
 	must(a, "UPDATE t SET n = 1");
 	must_fail(a, "SELECT * FROM nowhere", DB_ENOTABLE);
 	assert_true(db_abort_session(a));
-	db_session_close(b);
-	b = open_session(&fixture);
 	must(b, "UPDATE t SET n = 5"); /* waits for the rollback, if need be */
 	must_fail(a, "ROLLBACK TO s", DB_ECANCELLED);
 	must_fail(a, "ROLLBACK TO s", DB_ENOSAVEPOINT);
@@ -191,31 +191,75 @@ static void a_cancelled_read_can_be_rolled_back_to_a_savepoint(void **state)
 	assert_n(b, 1);
 }
 
-/* SQLite rolls an interrupted write's whole transaction back. */
-static void a_cancelled_write_takes_the_whole_block_with_it(void **state)
+static void a_syntax_error_leaves_it(void **state)
 {
 	(void)state;
-	struct pending pending;
 	must(a, "BEGIN");
 	must(a, "UPDATE t SET n = 1");
 	must(a, "SAVEPOINT s");
-	begin(&pending, a, "INSERT INTO t " ENDLESS ", 1");
-	(void)await(&pending); /* a syntax error: the savepoint stands */
+	must_fail(a, "INSERT INTO t " ENDLESS ", 1", DB_ESYNTAX);
 	must(a, "ROLLBACK TO s");
-	begin(&pending, a,
-		"INSERT INTO t(n) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
-		"WHERE i < 10000000000) SELECT i FROM n");
-	await_wait(&fixture, a, DB_WAIT_NONE);
-	while (!db_cancel_session(a) && !is_done(&pending))
-		;
+	must(a, "COMMIT");
+	assert_n(b, 1);
+}
+
+/* Calls moment(i) for its i-th row, before it writes that. */
+#define ENDLESS_INSERT                                                                             \
+	"INSERT INTO t(n) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "         \
+	"WHERE i < 10000000000) SELECT moment(i) FROM n"
+
+/* It waits for a lock: SQLite knows nothing of it yet. */
+static void a_write_that_is_cancelled_before_it_began_leaves_the_savepoint(void **state)
+{
+	(void)state;
+	struct pending pending;
+	must(b, "CREATE TABLE u(n)");
+	must(b, "BEGIN");
+	must(b, "LOCK TABLE u");
+	must(a, "BEGIN");
+	must(a, "UPDATE t SET n = 1");
+	must(a, "SAVEPOINT s");
+	begin(&pending, a, "INSERT INTO u VALUES (1)");
+	await_waiters(&fixture, 1, 0);
+	assert_true(db_cancel_session(a));
 	assert_int_equal(await(&pending), DB_ECANCELLED);
 	assert_int_equal(pending.result.transaction, 'E');
-	must(b, "UPDATE t SET n = 7"); /* locks and gate are free */
-	must_fail(a, "ROLLBACK TO s", DB_ENOSAVEPOINT);
+	must(b, "COMMIT");
+	/* The block keeps what it has until its client reacts. */
+	must_fail(impatient, "UPDATE t SET n = 7", DB_ELOCKTIMEOUT);
 	must_fail(a, "SELECT 1", DB_EFAILED);
+	must(a, "ROLLBACK TO s");
+	assert_n(a, 1);
 	must(a, "COMMIT");
-	assert_string_equal(last_result.tag, "ROLLBACK");
-	assert_n(a, 7);
+	assert_n(b, 1);
+}
+
+/* SQLite rolls an interrupted write's whole transaction back, whether it has written a row or not.
+ */
+static void a_write_that_is_cancelled_while_it_runs_takes_the_whole_block_with_it(void **state)
+{
+	(void)state;
+	static const int rows_written[] = { 0, 1, 1000 };
+	for (int i = 0; i < 3; i++) {
+		struct pending pending;
+		must(a, "BEGIN");
+		must(a, "UPDATE t SET n = 1");
+		must(a, "SAVEPOINT s");
+		expect_moment(rows_written[i] + 1);
+		begin(&pending, a, ENDLESS_INSERT);
+		await_moment();
+		assert_true(db_cancel_session(a));
+		pass_moment();
+		assert_int_equal(await(&pending), DB_ECANCELLED);
+		assert_int_equal(pending.result.transaction, 'E');
+		must(b, "UPDATE t SET n = 7"); /* locks and gate are free */
+		must_fail(a, "ROLLBACK TO s", DB_ENOSAVEPOINT);
+		must_fail(a, "SELECT 1", DB_EFAILED);
+		must(a, "COMMIT");
+		assert_string_equal(last_result.tag, "ROLLBACK");
+		assert_n(a, 7);
+		assert_int_equal(ask(a, "SELECT count(*) FROM t"), 1);
+	}
 }
 
 static void a_snapshot_is_kept_across_it(void **state)
@@ -285,7 +329,9 @@ int main(void)
 		test(a_failed_block_lets_go_when_it_ends),
 		test(a_failed_block_can_be_aborted_while_it_is_idle),
 		test(a_cancelled_read_can_be_rolled_back_to_a_savepoint),
-		test(a_cancelled_write_takes_the_whole_block_with_it),
+		test(a_syntax_error_leaves_it),
+		test(a_write_that_is_cancelled_before_it_began_leaves_the_savepoint),
+		test(a_write_that_is_cancelled_while_it_runs_takes_the_whole_block_with_it),
 		test(a_snapshot_is_kept_across_it),
 		test(definitions_are_undone_too),
 		test(they_belong_to_a_block_and_are_bounded),
