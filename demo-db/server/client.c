@@ -134,10 +134,27 @@ void client_fatal(struct client *client, const char *sqlstate, const char *messa
 void client_doom(struct client *client, enum client_doom why)
 {
 	uint32_t now = atomic_load_explicit(&client->doom, memory_order_relaxed);
-	bool worse = now == DOOM_NONE || (now == DOOM_SHUTDOWN && why != DOOM_SHUTDOWN);
-	if (worse && atomic_compare_exchange_strong_explicit(&client->doom, &now, (uint32_t)why,
-			     memory_order_acq_rel, memory_order_relaxed))
-		reactor_kick(client->server->reactor, &client->source);
+	do {
+		if (now != DOOM_NONE && (now != DOOM_SHUTDOWN || why == DOOM_SHUTDOWN))
+			return;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&client->doom, &now, (uint32_t)why, memory_order_acq_rel, memory_order_relaxed));
+	reactor_kick(client->server->reactor, &client->source);
+}
+
+/* The reactor was told that the client sends no more. */
+static bool has_ended(const struct client *client)
+{
+	return atomic_load_explicit(&client->source.hung_up, memory_order_relaxed);
+}
+
+bool client_is_over(const struct client *client)
+{
+	uint32_t doom = atomic_load_explicit(&client->doom, memory_order_acquire);
+	/* a cancel request counts although its sender does not wait for an answer */
+	bool gone = client->state == CLIENT_READY && has_ended(client);
+	return gone || (doom != DOOM_NONE && doom != DOOM_SHUTDOWN) ||
+	       client->output.lost != OUTPUT_FINE;
 }
 
 void client_cancel(struct client *client, bool timed_out)
@@ -179,11 +196,14 @@ static bool has_hung_up(const struct client *client)
 	return poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-/* A client that hung up while its statement runs wants no answer. */
-static void cancel_if_gone(struct client *client)
+/* A client that hung up while its statement runs wants no answer. The doom comes first: whoever
+ * sees the statement end by this cancel must not begin the next one. */
+static void end_if_gone(struct client *client)
 {
-	if (has_hung_up(client))
-		client_cancel(client, false);
+	if (!has_hung_up(client))
+		return;
+	client_doom(client, DOOM_GONE);
+	client_cancel(client, false);
 }
 
 static void tick_output(struct client *client, uint64_t now_ns)
@@ -205,7 +225,7 @@ void client_tick(struct client *client, uint64_t now_ns)
 	enum client_watch what = (enum client_watch)(watch & ((1u << WATCH_BITS) - 1));
 	tick_output(client, now_ns);
 	if (atomic_load_explicit(&client->query.running, memory_order_relaxed) == RUNNING_PENDING)
-		cancel_if_gone(client);
+		end_if_gone(client);
 	if (!watch || watch >> WATCH_BITS > now_ns ||
 		!atomic_compare_exchange_strong_explicit(&client->watch, &watch, WATCH_ACTED,
 			memory_order_acq_rel, memory_order_relaxed))
@@ -239,11 +259,6 @@ static bool make_room(struct input *input)
 }
 
 enum reading { READ_SOME, READ_ALL, READ_CLOSED };
-
-static bool has_ended(const struct client *client)
-{
-	return atomic_load_explicit(&client->source.hung_up, memory_order_relaxed);
-}
 
 /* READ_ALL: the socket gave less than there was room for, so an edge will tell of more; unless the
  * edge that told of these bytes told of the end, too. */
@@ -335,7 +350,7 @@ static enum handled run_query(struct client *client)
 	return client->output.lost != OUTPUT_FINE ? HANDLED_LEAVING : HANDLED_ALL;
 }
 
-/* Decodes and handles what is in the buffer, message by message. */
+/* Decodes and handles what is in the buffer, message by message, unless the client is to end. */
 static enum handled handle_messages(struct client *client)
 {
 	struct input *input = &client->input;
@@ -343,7 +358,7 @@ static enum handled handle_messages(struct client *client)
 	const char *error;
 	size_t used;
 	while (client->state != CLIENT_LEAVING) {
-		if (input->start == input->end)
+		if (input->start == input->end || client_is_over(client))
 			return HANDLED_ALL;
 		enum wire_status status =
 			wire_decode(input->data + input->start, input->end - input->start,
@@ -380,7 +395,7 @@ static enum reactor_answer look(struct client *client)
 	if (doom != DOOM_NONE && doom != DOOM_SHUTDOWN)
 		client_cancel(client, false);
 	else
-		cancel_if_gone(client);
+		end_if_gone(client);
 	return REACTOR_WAIT;
 }
 
@@ -394,20 +409,24 @@ static const struct {
 	[DOOM_IDLE_IN_BLOCK] = { "25P03",
 		"terminating connection due to idle-in-transaction timeout" },
 	[DOOM_OUTPUT] = { "57P05", "terminating connection: the client does not read" },
+	[DOOM_GONE] = { NULL, NULL }, /* nobody is left to hear it */
 };
+
+/* One that still reads its last answer is not done. */
+static bool may_shut_down(struct client *client)
+{
+	bool idle = (client->query.step == STEP_NONE || query_is_held(&client->query)) &&
+		    (!client->session || db_session_transaction(client->session) == 'I');
+	return idle && output_send(&client->output);
+}
 
 /* True: the client is to end now. */
 static bool is_doomed(struct client *client)
 {
 	enum client_doom doom = atomic_load_explicit(&client->doom, memory_order_acquire);
-	bool idle = (client->query.step == STEP_NONE || query_is_held(&client->query)) &&
-		    (!client->session || db_session_transaction(client->session) == 'I');
-	if (doom == DOOM_NONE)
+	if (!client_is_over(client) && !(doom == DOOM_SHUTDOWN && may_shut_down(client)))
 		return false;
-	/* one that still reads its last answer is not done */
-	if (doom == DOOM_SHUTDOWN && !(idle && output_send(&client->output)))
-		return false;
-	if (doom != DOOM_GONE && client->state != CLIENT_LEAVING)
+	if (endings[doom].message && client->state != CLIENT_LEAVING)
 		client_fatal(client, endings[doom].sqlstate, endings[doom].message);
 	return true;
 }
@@ -469,7 +488,7 @@ static enum reactor_answer serve_messages(struct client *client)
 			return rest(client);
 		stamp_arrival(client);
 		reading = read_more(client);
-		if (reading == READ_CLOSED) /* it may still read */
+		if (reading == READ_CLOSED) /* an answer may be on its way */
 			return say_goodbye(client);
 	}
 }
@@ -479,7 +498,7 @@ enum reactor_answer client_serve(struct client *client)
 	uint32_t running = atomic_load_explicit(&client->query.running, memory_order_acquire);
 	if (running == RUNNING_PENDING)
 		return look(client);
-	if (query_is_held(&client->query) && (has_hung_up(client) || is_doomed(client)))
+	if (query_is_held(&client->query) && is_doomed(client))
 		return say_goodbye(client);
 	enum handled handled = run_query(client);
 	if (handled == HANDLED_PENDING)

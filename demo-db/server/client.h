@@ -36,7 +36,7 @@ enum client_doom {
 	DOOM_IDLE,	    /* 57P05 */
 	DOOM_IDLE_IN_BLOCK, /* 25P03 */
 	DOOM_OUTPUT,	    /* does not read its results */
-	DOOM_GONE,	    /* hung up */
+	DOOM_GONE,	    /* hung up while a statement ran */
 };
 
 /* What a client waits for that may last too long. */
@@ -105,6 +105,11 @@ void client_doom(struct client *client, enum client_doom why);
 void client_cancel(struct client *client, bool timed_out);
 /* Looks at the clock for it: dooms or cancels what takes too long. */
 void client_tick(struct client *client, uint64_t now_ns);
+
+/* Is it gone, or has the server decided to end it whatever it does? Then nothing more of what it
+ * sent may begin, not even the COMMIT of an implicit block, and the end of its session rolls back
+ * what is open. Once true it stays true. The serving thread, while no worker has a statement. */
+bool client_is_over(const struct client *client);
 
 /* May it cancel others, pause the intake, change the runtime's settings? */
 bool client_may_control(const struct client *client);

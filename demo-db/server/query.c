@@ -67,8 +67,7 @@ void query_take(struct query *q, struct statement *statement)
 	q->expanded = NULL;
 }
 
-/* ---- Starting a statement -------------------------------------------------------------------
- */
+/* ---- Starting a statement ------------------------------------------------------------------ */
 
 /* On the thread that ran the statement, before it runs another. */
 static void note_key(struct query *q)
@@ -95,10 +94,16 @@ static void on_done(void *arg, const struct db_result *result)
 	query_ended(arg, result);
 }
 
-/* Runs q->request; then `next`. True: it has ended; false: a worker has it. */
+/* Runs q->request; then `next`. True: it has ended; false: a worker has it. Every request to the
+ * engine passes here, so one check holds for all of them; the steps clean up as after a cancel. */
 static bool start(struct client *client, enum query_step next)
 {
 	struct query *q = &client->query;
+	if (client_is_over(client)) {
+		q->step = next;
+		query_refuse_start(q);
+		return true;
+	}
 	q->request.struct_size = sizeof q->request;
 	q->request.key = client->process;
 	q->request.flags |= DB_HAND_OVER;
@@ -179,8 +184,7 @@ static bool start_statement(struct client *client)
 	return start(client, STEP_RAN);
 }
 
-/* ---- The next statement ----------------------------------------------------------------------
- */
+/* ---- The next statement -------------------------------------------------------------------- */
 
 /* Extended protocol: would the transaction end right after this Execute? */
 static bool sync_follows(const struct client *client)
@@ -342,6 +346,8 @@ static bool step_ask(struct client *client)
 static bool step_next(struct client *client)
 {
 	struct query *q = &client->query;
+	if (client_is_over(client))
+		return query_fail_cancelled(client);
 	if (q->simple) {
 		struct statement *s = NULL;
 		while (q->text_bytes) {
@@ -377,8 +383,7 @@ static bool step_begun(struct client *client)
 	return query_fail_by_engine(client);
 }
 
-/* ---- After a statement ----------------------------------------------------------------------
- */
+/* ---- After a statement --------------------------------------------------------------------- */
 
 static void end_block(struct client *client, bool committed)
 {
@@ -501,8 +506,7 @@ static bool step_done(struct client *client)
 	return true;
 }
 
-/* ---- The machine ------------------------------------------------------------------------------
- */
+/* ---- The machine --------------------------------------------------------------------------- */
 
 static void begin(struct client *client, enum query_step step, bool simple, bool sync)
 {

@@ -32,6 +32,17 @@ bool query_fail_cancelled(struct client *client)
 	return query_fail(client, "57014", cancelled_words(client), NULL);
 }
 
+void query_refuse_start(struct query *q)
+{
+	q->result = (struct db_result){ .status = DB_ECANCELLED,
+		.sqlstate = "57014",
+		.message = "",
+		.error_offset = -1,
+		.tag = "",
+		.cancelled = true,
+		.done_ns = cancel_now_ns() };
+}
+
 static int position_of(const struct query *q, const struct wording *wording)
 {
 	int position = q->written ? wording->position : 0;

@@ -7,6 +7,7 @@
 
 struct client;
 struct dialect;
+struct query;
 
 /* These tell the error and put the query's next step to STEP_FAILED; always true. */
 bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint);
@@ -16,6 +17,9 @@ bool query_fail_by_engine(struct client *client);
 bool query_fail_by_dialect(struct client *client, const struct dialect *dialect);
 bool query_fail_in_failed_block(struct client *client);
 bool query_fail_outside_block(struct client *client);
+
+/* The result of a request the engine is not given, because its client is over: as of a cancel. */
+void query_refuse_start(struct query *query);
 
 /* A WARNING, unless the session wants none. */
 void query_warn(struct client *client, const char *sqlstate, const char *message);
