@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libcancel/core/histogram.h"
+#include "libcancel/base/histogram.h"
 #include "sim/memory.h"
 #include "sim/storm.h"
 #include "sim/storm_map.h"

@@ -5,7 +5,7 @@
  * Owns requests (an original and its attempts), arrival processes, retries and the totals. A
  * request lives while a task or an event refers to it. Knows the server only as tasks.
  */
-#include "libcancel/core/histogram.h"
+#include "libcancel/base/histogram.h"
 #include "sim/memory.h"
 #include "sim/world_internal.h"
 

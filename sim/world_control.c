@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "libcancel/core/histogram.h"
+#include "libcancel/base/histogram.h"
 #include "sim/memory.h"
 #include "sim/world_internal.h"
 

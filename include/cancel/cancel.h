@@ -21,9 +21,13 @@
  *	freeResource(table, CANCEL_EXCLUSIVE);
  *	freeCancel(task);                               it ends
  *
- * Three words used throughout:
+ * Words used throughout:
  *	current task   the task bound to the calling thread; calls without a task argument act on it
  *	untracked      id 0, or no current task: every call accepts it and does nothing
+ *	struct_size    the first member of every options struct, set to its sizeof. A caller compiled
+ *	               with an older header leaves out what it does not know, which means default; of
+ *	               a newer one, what this library does not know is ignored. A struct_size that was
+ *	               not set is an error, or counted where the call cannot fail
  *	counted        misuse never fails and never stops the host: it is counted (observe.h), said
  *	               once in the log, and otherwise without effect
  *

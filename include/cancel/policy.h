@@ -35,8 +35,9 @@ extern "C" {
 #define CANCEL_CLASSES_MAX    16
 #define CANCEL_ENTRIES_MAX    16 /* exact (resource, instance) entries a task keeps */
 #define CANCEL_LOCK_MODES_MAX 8
-#define CANCEL_HISTOGRAM_MAX  1152 /* log-linear, 32 sub-buckets an octave; see core/histogram.h */
-#define CANCEL_CANDIDATES_MAX 16   /* kept for explanation and dominance */
+#define CANCEL_HISTOGRAM_MAX                                                                       \
+	1152 /* log-linear, 32 sub-buckets an octave; see libcancel/base/histogram.h */
+#define CANCEL_CANDIDATES_MAX 16 /* kept for explanation and dominance */
 #define CANCEL_PPM	      1000000u
 
 /* ---- The ledger: one instant ------------------------------------------------------------- *
@@ -192,7 +193,8 @@ const struct cancel_policy *cancel_policy_find(const char *name);
 const struct cancel_estimator *cancel_estimator_find(const char *name);
 
 /* Zero means the default, given in brackets. struct_size must be set; a shorter structure of an
- * older caller means defaults for the rest. Shares above 1,000,000 and more than 1,048,576 slots
+ * older caller means defaults for the rest, and what a longer one of a newer caller has more is
+ * ignored. Shares above 1,000,000 and more than 1,048,576 slots
  * are refused. Why each default is what it is: docs/policy.md. */
 struct cancel_pipeline_config {
 	size_t struct_size;

@@ -6,8 +6,8 @@
  */
 #include <cancel/admission/bucket.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define PER_NS_DEFAULT 1000000000u
 
@@ -15,7 +15,7 @@ int cancel_bucket_init(struct cancel_bucket *bucket, const struct cancel_bucket_
 {
 	struct cancel_bucket_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	if (!o.per_ns)
 		o.per_ns = PER_NS_DEFAULT;
@@ -50,7 +50,7 @@ static void refill(struct cancel_bucket *bucket, uint64_t now_ns)
 
 bool cancel_bucket_admit(struct cancel_bucket *bucket, uint64_t now_ns, uint64_t tokens)
 {
-	const uint64_t cost = mul_sat(tokens, bucket->per_ns);
+	const uint64_t cost = fixed_times(tokens, bucket->per_ns);
 
 	refill(bucket, now_ns);
 	if (bucket->level < cost)
@@ -63,7 +63,7 @@ void cancel_bucket_give(struct cancel_bucket *bucket, uint64_t now_ns, uint64_t 
 {
 	refill(bucket, now_ns);
 	const uint64_t room = bucket->cap - bucket->level;
-	const uint64_t gift = mul_sat(tokens, bucket->per_ns);
+	const uint64_t gift = fixed_times(tokens, bucket->per_ns);
 
 	bucket->level += gift < room ? gift : room;
 }
@@ -76,7 +76,7 @@ uint64_t cancel_bucket_level(struct cancel_bucket *bucket, uint64_t now_ns)
 
 uint64_t cancel_bucket_wait_ns(struct cancel_bucket *bucket, uint64_t now_ns, uint64_t tokens)
 {
-	const uint64_t cost = mul_sat(tokens, bucket->per_ns);
+	const uint64_t cost = fixed_times(tokens, bucket->per_ns);
 
 	refill(bucket, now_ns);
 	if (bucket->level >= cost)

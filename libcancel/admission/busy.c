@@ -2,8 +2,8 @@
 /* Whether an exclusive operation has run for too long. It must not know which. */
 #include <cancel/admission/busy.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define THRESHOLD_NS_DEFAULT UINT64_C(5000000000)
 
@@ -11,7 +11,7 @@ int cancel_busy_init(struct cancel_busy *busy, const struct cancel_busy_options 
 {
 	struct cancel_busy_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	*busy = (struct cancel_busy){ .threshold_ns = o.threshold_ns ? o.threshold_ns
 								     : THRESHOLD_NS_DEFAULT };
@@ -27,5 +27,5 @@ void cancel_busy_observe(struct cancel_busy *busy, uint64_t now_ns, bool exclusi
 
 bool cancel_busy_admit(const struct cancel_busy *busy, uint64_t now_ns)
 {
-	return !busy->exclusive || sub_floor(now_ns, busy->since_ns) <= busy->threshold_ns;
+	return !busy->exclusive || fixed_minus(now_ns, busy->since_ns) <= busy->threshold_ns;
 }

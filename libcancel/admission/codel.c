@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/codel.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define INTERVAL_NS_DEFAULT 100000000u
 #define TARGET_NS_DEFAULT   5000000u
@@ -16,14 +16,14 @@
 static bool options_known(
 	struct cancel_codel_options *o, const struct cancel_codel_options *options)
 {
-	if (!options_read(o, sizeof *o, options))
+	if (!struct_size_read(o, sizeof *o, options))
 		return false;
 	if (!o->interval_ns)
 		o->interval_ns = INTERVAL_NS_DEFAULT;
 	if (!o->target_ns)
 		o->target_ns = TARGET_NS_DEFAULT;
 	if (!o->shed_ns)
-		o->shed_ns = mul_sat(o->target_ns, 2);
+		o->shed_ns = fixed_times(o->target_ns, 2);
 	return true;
 }
 
@@ -47,7 +47,7 @@ bool cancel_codel_admit(struct cancel_codel *codel, uint64_t now_ns, uint64_t de
 	if (now_ns >= codel->interval_end_ns) {
 		codel->overloaded =
 			codel->min_delay_ns != UINT64_MAX && codel->min_delay_ns > codel->target_ns;
-		codel->interval_end_ns = add_sat(now_ns, codel->interval_ns);
+		codel->interval_end_ns = fixed_plus(now_ns, codel->interval_ns);
 		codel->min_delay_ns = UINT64_MAX;
 	}
 	if (delay_ns < codel->min_delay_ns)
@@ -72,7 +72,7 @@ int cancel_codel_packet_init(
 /* t + interval / sqrt(count) */
 static uint64_t control_law(const struct cancel_codel_packet *codel, uint64_t t_ns)
 {
-	return t_ns + root_floor(codel->interval_ns * codel->interval_ns / codel->count);
+	return t_ns + fixed_root(codel->interval_ns * codel->interval_ns / codel->count);
 }
 
 static bool above_for_an_interval(
@@ -92,7 +92,7 @@ static bool above_for_an_interval(
 static void start_dropping(struct cancel_codel_packet *codel, uint64_t now_ns)
 {
 	const uint64_t recent = codel->count - codel->last_count;
-	const bool resume = recent > 1 && sub_floor(now_ns, codel->drop_next_ns) <
+	const bool resume = recent > 1 && fixed_minus(now_ns, codel->drop_next_ns) <
 						  RESUME_INTERVALS * codel->interval_ns;
 
 	codel->dropping = true;

@@ -6,10 +6,10 @@
  */
 #include <cancel/admission/dagor.h>
 
-#include "dagor.h"
-#include "fixed.h"
-#include "mix.h"
-#include "options.h"
+#include "libcancel/admission/dagor.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/hash.h"
+#include "libcancel/base/struct_size.h"
 
 #define WINDOW_NS_DEFAULT	1000000000u
 #define WINDOW_REQUESTS_DEFAULT 2000u
@@ -47,11 +47,12 @@ int cancel_dagor_init(struct cancel_dagor *gate, const struct cancel_dagor_optio
 {
 	struct cancel_dagor_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	options_default(&o);
-	if (o.business_levels > CANCEL_DAGOR_LEVELS_MAX / o.user_levels || o.alpha_ppm > PPM ||
-		o.beta_ppm > PPM || o.rule > CANCEL_DAGOR_FRACTION)
+	if (o.business_levels > CANCEL_DAGOR_LEVELS_MAX / o.user_levels ||
+		o.alpha_ppm > CANCEL_PPM || o.beta_ppm > CANCEL_PPM ||
+		o.rule > CANCEL_DAGOR_FRACTION)
 		return CANCEL_EINVAL;
 	memset(gate, 0, sizeof *gate);
 	gate->levels = o.business_levels * o.user_levels;
@@ -76,8 +77,8 @@ uint32_t cancel_dagor_priority(
 	const struct cancel_dagor *gate, uint64_t now_ns, uint32_t business, uint64_t user)
 {
 	const uint32_t last = gate->business_levels - 1;
-	const uint64_t rotation = mix64(gate->salt ^ mix64(now_ns / gate->rotate_ns));
-	const uint64_t hash = mix64(user ^ rotation);
+	const uint64_t rotation = hash_mix(gate->salt ^ hash_mix(now_ns / gate->rotate_ns));
+	const uint64_t hash = hash_mix(user ^ rotation);
 
 	return (business < last ? business : last) * gate->user_levels +
 	       (uint32_t)(hash % gate->user_levels);
@@ -95,28 +96,28 @@ static bool window_overloaded(const struct cancel_dagor *gate)
 /* N_exp of the next window, in millionths of a request. */
 static uint64_t expect(struct cancel_dagor *gate, uint64_t n, bool overloaded)
 {
-	const uint64_t n_micro = mul_sat(n, PPM);
-	const uint64_t grow_micro = mul_sat(n, gate->beta_ppm);
+	const uint64_t n_micro = fixed_times(n, CANCEL_PPM);
+	const uint64_t grow_micro = fixed_times(n, gate->beta_ppm);
 	uint64_t base_micro = gate->windows ? gate->expected_micro : n_micro;
 
 	if (gate->rule == CANCEL_DAGOR_FRACTION) {
 		const uint32_t f = gate->fraction_ppb;
 		const uint32_t up = f + gate->beta_ppm * 1000;
-		const uint32_t down = f - (uint32_t)part_ppm(f, gate->alpha_ppm);
+		const uint32_t down = f - (uint32_t)fixed_part(f, gate->alpha_ppm);
 		gate->fraction_ppb = overloaded		     ? down
 				     : up < FRACTION_ONE_PPB ? up
 							     : FRACTION_ONE_PPB;
-		return mul_sat(n, gate->fraction_ppb) / 1000;
+		return fixed_times(n, gate->fraction_ppb) / 1000;
 	}
 	if (gate->rule == CANCEL_DAGOR_MEMORYLESS)
-		base_micro = mul_sat(gate->admitted, PPM);
+		base_micro = fixed_times(gate->admitted, CANCEL_PPM);
 	if (overloaded)
-		return base_micro - part_ppm(base_micro, gate->alpha_ppm);
+		return base_micro - fixed_part(base_micro, gate->alpha_ppm);
 	/* Nothing was refused, so nothing is known of a limit: a load that grows must not be
 	 * taken for one that exceeds it. */
 	if (gate->admitted == n)
 		return n_micro;
-	const uint64_t grown_micro = add_sat(base_micro, grow_micro);
+	const uint64_t grown_micro = fixed_plus(base_micro, grow_micro);
 	return grown_micro < n_micro ? grown_micro : n_micro;
 }
 
@@ -136,7 +137,7 @@ static uint32_t cursor_for(const struct cancel_dagor *gate)
 		if (level >= closed)
 			spread = gate->missed / span * (level - closed + 1) +
 				 gate->missed % span * (level - closed + 1) / span;
-		if (mul_sat(prefix + spread, PPM) > gate->expected_micro)
+		if (fixed_times(prefix + spread, CANCEL_PPM) > gate->expected_micro)
 			break;
 	}
 	return level ? level : 1;
@@ -185,7 +186,7 @@ void cancel_dagor_observe(struct cancel_dagor *gate, uint64_t now_ns, uint64_t d
 {
 	close_if_due(gate, now_ns);
 	gate->observed++;
-	gate->delay_sum_ns = add_sat(gate->delay_sum_ns, delay_ns);
+	gate->delay_sum_ns = fixed_plus(gate->delay_sum_ns, delay_ns);
 	if (gate->observed >= gate->window_requests)
 		dagor_close_window(gate, now_ns);
 }
@@ -193,7 +194,7 @@ void cancel_dagor_observe(struct cancel_dagor *gate, uint64_t now_ns, uint64_t d
 void cancel_dagor_missed(struct cancel_dagor *gate, uint64_t now_ns, uint64_t count)
 {
 	close_if_due(gate, now_ns);
-	gate->missed = add_sat(gate->missed, count);
+	gate->missed = fixed_plus(gate->missed, count);
 }
 
 struct cancel_dagor_level cancel_dagor_level(const struct cancel_dagor *gate, uint64_t now_ns)
@@ -201,6 +202,6 @@ struct cancel_dagor_level cancel_dagor_level(const struct cancel_dagor *gate, ui
 	return (struct cancel_dagor_level){
 		.cursor = gate->cursor,
 		.serial = gate->windows,
-		.age_ns = sub_floor(now_ns, gate->cursor_set_ns),
+		.age_ns = fixed_minus(now_ns, gate->cursor_set_ns),
 	};
 }

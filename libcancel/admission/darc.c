@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/darc.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define SAMPLES_DEFAULT	    5000u
 #define CHANGE_PPM_DEFAULT  100000u
@@ -16,7 +16,7 @@ int cancel_darc_init(struct cancel_darc *darc, const struct cancel_darc_options 
 {
 	struct cancel_darc_options o;
 
-	if (!options_read(&o, sizeof o, options) || o.workers < 2 ||
+	if (!struct_size_read(&o, sizeof o, options) || o.workers < 2 ||
 		o.workers > CANCEL_DARC_WORKERS_MAX || !o.types || o.types > CANCEL_DARC_TYPES_MAX)
 		return CANCEL_EINVAL;
 	*darc = (struct cancel_darc){
@@ -92,7 +92,7 @@ static void set_groups(struct cancel_darc *darc, const uint32_t *order, uint32_t
 		darc->type[t].group = CANCEL_DARC_TYPES_MAX; /* after all others, until seen */
 	for (uint32_t i = 0; i < count; i++) {
 		struct cancel_darc_type *type = &darc->type[order[i]];
-		const uint64_t limit_ns = mul_sat(shortest_ns, darc->group_milli) / 1000;
+		const uint64_t limit_ns = fixed_times(shortest_ns, darc->group_milli) / 1000;
 
 		if (!i || type->mean_ns > limit_ns) {
 			group += i ? 1 : 0;
@@ -118,7 +118,7 @@ static void reserve_workers(struct cancel_darc *darc, const uint32_t *order, uin
 			share_ppm += darc->type[order[end]].share_ppm;
 		}
 		const uint32_t first = next < darc->workers ? next : darc->workers - 1;
-		const uint64_t rounded = (share_ppm * darc->workers + PPM / 2) / PPM;
+		const uint64_t rounded = (share_ppm * darc->workers + CANCEL_PPM / 2) / CANCEL_PPM;
 		const uint32_t left = darc->workers - first;
 		uint32_t wanted = rounded ? (uint32_t)rounded : 1;
 
@@ -140,7 +140,7 @@ static uint32_t share_of(const struct cancel_darc_type *type, uint64_t total_ns)
 
 	for (; total_ns >> 43; total_ns >>= 1) /* keeps the product in 64 bits */
 		service_ns >>= 1;
-	return total_ns ? (uint32_t)(service_ns * PPM / total_ns) : 0;
+	return total_ns ? (uint32_t)(service_ns * CANCEL_PPM / total_ns) : 0;
 }
 
 static void close_profile(struct cancel_darc *darc)
@@ -150,7 +150,7 @@ static void close_profile(struct cancel_darc *darc)
 	bool moved = !darc->planned;
 
 	for (uint32_t t = 0; t < darc->types; t++)
-		total_ns = add_sat(total_ns, darc->type[t].service_ns);
+		total_ns = fixed_plus(total_ns, darc->type[t].service_ns);
 	for (uint32_t t = 0; t < darc->types; t++) {
 		const uint32_t now_ppm = share_of(&darc->type[t], total_ns);
 		const uint32_t was_ppm = darc->type[t].share_ppm;
@@ -186,7 +186,7 @@ void cancel_darc_observe(
 	if (type >= darc->types)
 		return;
 	darc->type[type].count++;
-	darc->type[type].service_ns = add_sat(darc->type[type].service_ns, service_ns);
+	darc->type[type].service_ns = fixed_plus(darc->type[type].service_ns, service_ns);
 	if (++darc->samples >= darc->profile_samples)
 		close_profile(darc);
 }

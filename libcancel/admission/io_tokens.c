@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/io_tokens.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define INTERVAL_NS_DEFAULT UINT64_C(15000000000)
 #define FLOOR_DEFAULT	    (UINT64_C(1) << 20)
@@ -21,7 +21,7 @@ int cancel_io_tokens_init(
 {
 	struct cancel_io_tokens_options o;
 
-	if (!options_read(&o, sizeof o, options) || !o.threshold)
+	if (!struct_size_read(&o, sizeof o, options) || !o.threshold)
 		return CANCEL_EINVAL;
 	*io = (struct cancel_io_tokens){
 		.threshold = o.threshold,
@@ -35,11 +35,12 @@ int cancel_io_tokens_init(
 static uint32_t score_of(const struct cancel_io_tokens *io, uint64_t debt)
 {
 	const uint64_t whole = debt / io->threshold;
-	const uint64_t unit = io->threshold / PPM + 1; /* rest / threshold, without overflow */
-	const uint64_t rest_ppm = io->threshold > UINT64_MAX / PPM
+	const uint64_t unit =
+		io->threshold / CANCEL_PPM + 1; /* rest / threshold, without overflow */
+	const uint64_t rest_ppm = io->threshold > UINT64_MAX / CANCEL_PPM
 					  ? debt % io->threshold / unit
-					  : debt % io->threshold * PPM / io->threshold;
-	const uint64_t score_ppm = add_sat(mul_sat(whole, PPM), rest_ppm);
+					  : debt % io->threshold * CANCEL_PPM / io->threshold;
+	const uint64_t score_ppm = fixed_plus(fixed_times(whole, CANCEL_PPM), rest_ppm);
 
 	return score_ppm < UINT32_MAX ? (uint32_t)score_ppm : UINT32_MAX;
 }
@@ -55,13 +56,14 @@ static uint64_t tokens_for(uint32_t score_ppm, uint64_t drained)
 	if (score_ppm >= SCORE_HIGH_PPM)
 		return drained / 2;
 	if (score_ppm < SCORE_MEDIUM_PPM) /* (3 - 2 score) x drained */
-		return part_ppm(drained, 3 * PPM - 2 * score_ppm);
-	return part_ppm(drained, (3 * PPM - score_ppm) / 2); /* (3 - score) / 2 x drained */
+		return fixed_part(drained, 3 * CANCEL_PPM - 2 * score_ppm);
+	return fixed_part(
+		drained, (3 * CANCEL_PPM - score_ppm) / 2); /* (3 - score) / 2 x drained */
 }
 
 static void adjust(struct cancel_io_tokens *io, uint64_t debt, uint64_t drained_total)
 {
-	const uint64_t raw = sub_floor(drained_total, io->drained_total);
+	const uint64_t raw = fixed_minus(drained_total, io->drained_total);
 	const uint64_t drained = raw < BYTES_MAX ? raw : BYTES_MAX;
 
 	io->score_ppm = score_of(io, debt);
@@ -89,7 +91,7 @@ static void deal(struct cancel_io_tokens *io, uint64_t now_ns)
 	const uint64_t tick_ns = io->interval_ns / TICKS ? io->interval_ns / TICKS : 1;
 	/* One tick's worth waits at most. */
 	const int64_t cap = (int64_t)(io->tokens / TICKS + (io->tokens % TICKS ? 1 : 0));
-	const uint64_t elapsed = sub_floor(now_ns, io->interval_start_ns) / tick_ns;
+	const uint64_t elapsed = fixed_minus(now_ns, io->interval_start_ns) / tick_ns;
 
 	if (elapsed <= io->tick)
 		return;
@@ -105,7 +107,7 @@ static void deal(struct cancel_io_tokens *io, uint64_t now_ns)
 void cancel_io_tokens_observe(
 	struct cancel_io_tokens *io, uint64_t now_ns, uint64_t debt, uint64_t drained_total)
 {
-	if (io->started && sub_floor(now_ns, io->interval_start_ns) < io->interval_ns)
+	if (io->started && fixed_minus(now_ns, io->interval_start_ns) < io->interval_ns)
 		return;
 	deal(io, now_ns);
 	adjust(io, debt, drained_total);

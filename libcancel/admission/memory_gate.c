@@ -2,15 +2,15 @@
 /* The memory gate: one sum and one limit. It must not know what memory is used for. */
 #include <cancel/admission/memory_gate.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 int cancel_memory_gate_init(
 	struct cancel_memory_gate *gate, const struct cancel_memory_gate_options *options)
 {
 	struct cancel_memory_gate_options o;
 
-	if (!options_read(&o, sizeof o, options) || !o.limit_bytes)
+	if (!struct_size_read(&o, sizeof o, options) || !o.limit_bytes)
 		return CANCEL_EINVAL;
 	*gate = (struct cancel_memory_gate){ .limit_bytes = o.limit_bytes };
 	return 0;
@@ -19,8 +19,8 @@ int cancel_memory_gate_init(
 enum cancel_memory_verdict cancel_memory_gate_admit(struct cancel_memory_gate *gate,
 	uint64_t now_ns, uint64_t need_bytes, uint64_t evictable_bytes, uint64_t *evict_bytes)
 {
-	const uint64_t wanted = add_sat(gate->used_bytes, need_bytes);
-	const uint64_t over = sub_floor(wanted, gate->limit_bytes);
+	const uint64_t wanted = fixed_plus(gate->used_bytes, need_bytes);
+	const uint64_t over = fixed_minus(wanted, gate->limit_bytes);
 	uint64_t ignored;
 	uint64_t *const evict = evict_bytes ? evict_bytes : &ignored;
 
@@ -48,7 +48,7 @@ void cancel_memory_gate_observe(
 {
 	(void)now_ns;
 	if (change_bytes < 0)
-		gate->used_bytes = sub_floor(gate->used_bytes, 0 - (uint64_t)change_bytes);
+		gate->used_bytes = fixed_minus(gate->used_bytes, 0 - (uint64_t)change_bytes);
 	else
-		gate->used_bytes = add_sat(gate->used_bytes, (uint64_t)change_bytes);
+		gate->used_bytes = fixed_plus(gate->used_bytes, (uint64_t)change_bytes);
 }

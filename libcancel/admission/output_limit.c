@@ -2,8 +2,8 @@
 /* The output limit of one client: two thresholds and since when the lower one is exceeded. */
 #include <cancel/admission/output_limit.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define SOFT_NS_DEFAULT UINT64_C(60000000000)
 
@@ -12,7 +12,8 @@ int cancel_output_limit_init(
 {
 	struct cancel_output_limit_options o;
 
-	if (!options_read(&o, sizeof o, options) || (o.hard_bytes && o.soft_bytes > o.hard_bytes))
+	if (!struct_size_read(&o, sizeof o, options) ||
+		(o.hard_bytes && o.soft_bytes > o.hard_bytes))
 		return CANCEL_EINVAL;
 	*limit = (struct cancel_output_limit){
 		.hard_bytes = o.hard_bytes,
@@ -35,5 +36,5 @@ bool cancel_output_limit_admit(
 		limit->over = true;
 		limit->over_since_ns = now_ns;
 	}
-	return sub_floor(now_ns, limit->over_since_ns) <= limit->soft_ns;
+	return fixed_minus(now_ns, limit->over_since_ns) <= limit->soft_ns;
 }

@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/parties.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define LOW_PPM_DEFAULT	 50000u
 #define HIGH_PPM_DEFAULT 200000u
@@ -34,7 +34,7 @@ int cancel_parties_init(
 {
 	struct cancel_parties_options o;
 
-	if (!options_read(&o, sizeof o, options) || !options_valid(&o))
+	if (!struct_size_read(&o, sizeof o, options) || !options_valid(&o))
 		return CANCEL_EINVAL;
 	*parties = (struct cancel_parties){
 		.classes = o.classes,
@@ -43,7 +43,7 @@ int cancel_parties_init(
 		.high_ppm = o.high_ppm ? o.high_ppm : HIGH_PPM_DEFAULT,
 		.step_ns = o.step_ns ? o.step_ns : STEP_NS_DEFAULT,
 	};
-	parties->next_step_ns = add_sat(o.start_ns, parties->step_ns);
+	parties->next_step_ns = fixed_plus(o.start_ns, parties->step_ns);
 	for (uint32_t c = 0; c < o.classes; c++) {
 		parties->goal_ns[c] = o.goal_ns[c];
 		for (uint32_t r = 0; r < o.resources; r++)
@@ -57,7 +57,7 @@ static int64_t slack_ppm(const struct cancel_parties *parties, uint32_t c)
 {
 	const int64_t goal_ns = (int64_t)parties->goal_ns[c];
 
-	return (goal_ns - (int64_t)parties->p99_ns[c]) * (int64_t)PPM / goal_ns;
+	return (goal_ns - (int64_t)parties->p99_ns[c]) * (int64_t)CANCEL_PPM / goal_ns;
 }
 
 static void take_in(struct cancel_parties *parties, const uint64_t *p99_ns)
@@ -185,7 +185,7 @@ bool cancel_parties_observe(struct cancel_parties *parties, uint64_t now_ns, con
 {
 	if (now_ns < parties->next_step_ns)
 		return false;
-	parties->next_step_ns = add_sat(now_ns, parties->step_ns);
+	parties->next_step_ns = fixed_plus(now_ns, parties->step_ns);
 	take_in(parties, p99_ns);
 	const bool reverted = parties->trial != CANCEL_PARTIES_NONE && judge_trial(parties);
 	const int needy = extreme(parties, parties->low_steps, true);

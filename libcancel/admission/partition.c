@@ -2,14 +2,14 @@
 /* The static partition: counts of slots. It must not know what fills them. */
 #include <cancel/admission/partition.h>
 
-#include "options.h"
+#include "libcancel/base/struct_size.h"
 
 int cancel_partition_init(
 	struct cancel_partition *partition, const struct cancel_partition_options *options)
 {
 	struct cancel_partition_options o;
 
-	if (!options_read(&o, sizeof o, options) || !o.classes ||
+	if (!struct_size_read(&o, sizeof o, options) || !o.classes ||
 		o.classes > CANCEL_PARTITION_CLASSES_MAX)
 		return CANCEL_EINVAL;
 	*partition = (struct cancel_partition){ .classes = o.classes, .shared = o.shared };

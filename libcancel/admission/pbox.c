@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/pbox.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define GOAL_PPM_DEFAULT       500000u
 #define PENALTY_MIN_NS_DEFAULT 10000u
@@ -19,7 +19,7 @@ int cancel_pbox_init(struct cancel_pbox *pbox, const struct cancel_pbox_options 
 {
 	struct cancel_pbox_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	*pbox = (struct cancel_pbox){
 		.goal_ppm = o.goal_ppm ? o.goal_ppm : GOAL_PPM_DEFAULT,
@@ -51,7 +51,8 @@ void cancel_pbox_waiter(struct cancel_pbox *pbox, const struct cancel_pbox_task 
 	uint64_t deferral_ns, uint64_t execution_ns)
 {
 	const uint64_t executed_ns = bounded(execution_ns);
-	const uint64_t ratio_ppm = bounded(deferral_ns) * PPM / (executed_ns ? executed_ns : 1);
+	const uint64_t ratio_ppm =
+		bounded(deferral_ns) * CANCEL_PPM / (executed_ns ? executed_ns : 1);
 
 	if (ratio_ppm <= pbox->goal_ppm)
 		return;
@@ -67,9 +68,9 @@ static uint64_t starting_penalty_ns(
 	const struct cancel_pbox *pbox, const struct cancel_pbox_task *holder)
 {
 	const uint64_t execution_ns = bounded(holder->mean_execution_ns);
-	const uint64_t own_goal_ns = part_ppm(execution_ns, pbox->goal_ppm);
-	const uint64_t mean_ns = root_floor(pbox->worst_deferral_ns) * root_floor(execution_ns);
-	const uint64_t penalty_ns = sub_floor(mean_ns, pbox->worst_execution_ns);
+	const uint64_t own_goal_ns = fixed_part(execution_ns, pbox->goal_ppm);
+	const uint64_t mean_ns = fixed_root(pbox->worst_deferral_ns) * fixed_root(execution_ns);
+	const uint64_t penalty_ns = fixed_minus(mean_ns, pbox->worst_execution_ns);
 
 	return penalty_ns < own_goal_ns ? penalty_ns : own_goal_ns;
 }
@@ -88,7 +89,7 @@ uint64_t cancel_pbox_release(struct cancel_pbox *pbox, struct cancel_pbox_task *
 	if (pbox->victims && pbox->worst_deferral_ns >= pbox->penalty_min_ns) {
 		holder->step = next_step(pbox, holder);
 		holder->last_ratio_ppm = pbox->worst_ratio_ppm;
-		penalty_ns = mul_sat(starting_penalty_ns(pbox, holder), holder->step);
+		penalty_ns = fixed_times(starting_penalty_ns(pbox, holder), holder->step);
 	}
 	pbox->victims = 0;
 	pbox->worst_ratio_ppm = pbox->worst_deferral_ns = pbox->worst_execution_ns = 0;

@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/protego.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define WINDOW_NS_DEFAULT   10000000u
 #define SLOPE_PPM_DEFAULT   250000u
@@ -18,7 +18,7 @@ int cancel_protego_init(
 {
 	struct cancel_protego_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	if (!o.min_credits)
 		o.min_credits = 1;
@@ -33,10 +33,10 @@ int cancel_protego_init(
 	*protego = (struct cancel_protego){
 		.window_ns = o.window_ns ? o.window_ns : WINDOW_NS_DEFAULT,
 		.slope_ppm = o.slope_ppm ? o.slope_ppm : SLOPE_PPM_DEFAULT,
-		.step_micro = step_micro > PPM ? step_micro : PPM,
-		.min_micro = (uint64_t)o.min_credits * PPM,
-		.max_micro = (uint64_t)o.max_credits * PPM,
-		.pool_micro = (uint64_t)o.start_credits * PPM,
+		.step_micro = step_micro > CANCEL_PPM ? step_micro : CANCEL_PPM,
+		.min_micro = (uint64_t)o.min_credits * CANCEL_PPM,
+		.max_micro = (uint64_t)o.max_credits * CANCEL_PPM,
+		.pool_micro = (uint64_t)o.start_credits * CANCEL_PPM,
 		.window_start_ns = o.start_ns,
 	};
 	return 0;
@@ -51,12 +51,12 @@ static bool throughput_follows_load(const struct cancel_protego *protego)
 
 	if (protego->arrived > protego->last_arrived) {
 		load = protego->arrived - protego->last_arrived;
-		yield = sub_floor(protego->completed, protego->last_completed);
+		yield = fixed_minus(protego->completed, protego->last_completed);
 	} else if (protego->arrived < protego->last_arrived) {
 		load = protego->last_arrived - protego->arrived;
-		yield = sub_floor(protego->last_completed, protego->completed);
+		yield = fixed_minus(protego->last_completed, protego->completed);
 	}
-	return mul_sat(yield, PPM) >= mul_sat(load, protego->slope_ppm);
+	return fixed_times(yield, CANCEL_PPM) >= fixed_times(load, protego->slope_ppm);
 }
 
 static void close_window(struct cancel_protego *protego, uint64_t now_ns)
@@ -65,7 +65,7 @@ static void close_window(struct cancel_protego *protego, uint64_t now_ns)
 		if (throughput_follows_load(protego))
 			protego->pool_micro += protego->step_micro;
 		else
-			protego->pool_micro = sub_floor(protego->pool_micro, protego->step_micro);
+			protego->pool_micro = fixed_minus(protego->pool_micro, protego->step_micro);
 		if (protego->pool_micro < protego->min_micro)
 			protego->pool_micro = protego->min_micro;
 		if (protego->pool_micro > protego->max_micro)
@@ -80,14 +80,14 @@ static void close_window(struct cancel_protego *protego, uint64_t now_ns)
 
 static void close_if_due(struct cancel_protego *protego, uint64_t now_ns)
 {
-	if (sub_floor(now_ns, protego->window_start_ns) >= protego->window_ns)
+	if (fixed_minus(now_ns, protego->window_start_ns) >= protego->window_ns)
 		close_window(protego, now_ns);
 }
 
 bool cancel_protego_admit(struct cancel_protego *protego, uint64_t now_ns)
 {
 	close_if_due(protego, now_ns);
-	if (protego->in_flight >= protego->pool_micro / PPM)
+	if (protego->in_flight >= protego->pool_micro / CANCEL_PPM)
 		return false;
 	protego->in_flight++;
 	protego->arrived++;
@@ -97,7 +97,7 @@ bool cancel_protego_admit(struct cancel_protego *protego, uint64_t now_ns)
 void cancel_protego_observe(struct cancel_protego *protego, uint64_t now_ns, bool useful)
 {
 	close_if_due(protego, now_ns);
-	protego->in_flight = sub_floor(protego->in_flight, 1);
+	protego->in_flight = fixed_minus(protego->in_flight, 1);
 	protego->completed += useful;
 }
 
@@ -118,5 +118,5 @@ bool cancel_protego_lock_admit(const struct cancel_protego_lock *lock, uint64_t 
 {
 	if (!oldest_since_ns)
 		return true;
-	return add_sat(lock->delay_ns, sub_floor(now_ns, oldest_since_ns)) <= budget_ns;
+	return fixed_plus(lock->delay_ns, fixed_minus(now_ns, oldest_since_ns)) <= budget_ns;
 }

@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/retry_aws.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define CAPACITY_DEFAULT     500u
 #define RETRY_COST_DEFAULT   5u
@@ -21,7 +21,7 @@ int cancel_retry_aws_init(
 {
 	struct cancel_retry_aws_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	*quota = (struct cancel_retry_aws){
 		.capacity = o.capacity ? o.capacity : CAPACITY_DEFAULT,
@@ -65,7 +65,7 @@ uint64_t cancel_retry_aws_backoff_ns(const struct cancel_retry_aws *quota,
 	uint64_t limit_ns = quota->base_ns;
 
 	for (uint32_t i = 1; i < call->retries && limit_ns < quota->max_ns; i++)
-		limit_ns = add_sat(limit_ns, limit_ns);
+		limit_ns = fixed_plus(limit_ns, limit_ns);
 	if (limit_ns > quota->max_ns)
 		limit_ns = quota->max_ns;
 	/* limit x random / 2^32, in halves so that it cannot overflow */

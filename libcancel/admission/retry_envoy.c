@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/retry_envoy.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define SHARE_PPM_DEFAULT   200000u
 #define MIN_RETRIES_DEFAULT 3u
@@ -16,7 +16,7 @@ int cancel_retry_envoy_init(
 {
 	struct cancel_retry_envoy_options o;
 
-	if (!options_read(&o, sizeof o, options) || o.share_ppm > PPM)
+	if (!struct_size_read(&o, sizeof o, options) || o.share_ppm > CANCEL_PPM)
 		return CANCEL_EINVAL;
 	*budget = (struct cancel_retry_envoy){
 		.share_ppm = o.share_ppm ? o.share_ppm : SHARE_PPM_DEFAULT,
@@ -30,13 +30,13 @@ void cancel_retry_envoy_observe(struct cancel_retry_envoy *budget, uint64_t now_
 	const uint64_t step = change < 0 ? (uint64_t)(-(int64_t)change) : (uint64_t)change;
 
 	(void)now_ns;
-	budget->in_flight =
-		change < 0 ? sub_floor(budget->in_flight, step) : add_sat(budget->in_flight, step);
+	budget->in_flight = change < 0 ? fixed_minus(budget->in_flight, step)
+				       : fixed_plus(budget->in_flight, step);
 }
 
 bool cancel_retry_envoy_admit(struct cancel_retry_envoy *budget, uint64_t now_ns)
 {
-	const uint64_t share = part_ppm(budget->in_flight, budget->share_ppm);
+	const uint64_t share = fixed_part(budget->in_flight, budget->share_ppm);
 	const uint64_t limit = share > budget->min_retries ? share : budget->min_retries;
 
 	(void)now_ns;
@@ -49,5 +49,5 @@ bool cancel_retry_envoy_admit(struct cancel_retry_envoy *budget, uint64_t now_ns
 void cancel_retry_envoy_end(struct cancel_retry_envoy *budget, uint64_t now_ns)
 {
 	(void)now_ns;
-	budget->retries = sub_floor(budget->retries, 1);
+	budget->retries = fixed_minus(budget->retries, 1);
 }

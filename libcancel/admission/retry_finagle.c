@@ -5,9 +5,9 @@
  */
 #include <cancel/admission/retry_finagle.h>
 
-#include "fixed.h"
-#include "options.h"
-#include "slices.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
+#include "libcancel/admission/slices.h"
 
 #define SHARE_PPM_DEFAULT 200000u
 #define SHARE_PPM_MAX	  1000000000u
@@ -22,7 +22,7 @@ int cancel_retry_finagle_init(
 {
 	struct cancel_retry_finagle_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	if (!o.share_ppm)
 		o.share_ppm = SHARE_PPM_DEFAULT;

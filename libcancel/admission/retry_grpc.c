@@ -5,7 +5,7 @@
  */
 #include <cancel/admission/retry_grpc.h>
 
-#include "options.h"
+#include "libcancel/base/struct_size.h"
 
 #define MAX_TOKENS_DEFAULT  10u
 #define MAX_TOKENS_MAX	    1000u
@@ -17,7 +17,7 @@ int cancel_retry_grpc_init(
 {
 	struct cancel_retry_grpc_options o;
 
-	if (!options_read(&o, sizeof o, options) || o.max_tokens > MAX_TOKENS_MAX)
+	if (!struct_size_read(&o, sizeof o, options) || o.max_tokens > MAX_TOKENS_MAX)
 		return CANCEL_EINVAL;
 	if (!o.max_tokens)
 		o.max_tokens = MAX_TOKENS_DEFAULT;

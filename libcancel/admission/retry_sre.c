@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/retry_sre.h>
 
-#include "options.h"
-#include "slices.h"
+#include "libcancel/base/struct_size.h"
+#include "libcancel/admission/slices.h"
 
 #define K_MILLI_DEFAULT	 2000u
 #define WHILE_NS_DEFAULT UINT64_C(120000000000)
@@ -16,7 +16,7 @@ int cancel_retry_sre_init(
 {
 	struct cancel_retry_sre_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	throttle->k_milli = o.k_milli ? o.k_milli : K_MILLI_DEFAULT;
 	const uint64_t while_ns = o.while_ns ? o.while_ns : WHILE_NS_DEFAULT;

@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/seda.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define TARGET_NS_DEFAULT      100000000u
 #define RESPONSES_DEFAULT      100u
@@ -54,11 +54,11 @@ int cancel_seda_init(struct cancel_seda *seda, const struct cancel_seda_options 
 {
 	struct cancel_seda_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	options_default(&o);
-	if (o.window_responses > CANCEL_SEDA_RESPONSES_MAX || o.percentile_ppm > PPM ||
-		o.keep_ppm > PPM || o.divide_milli < 1000 || o.max_per_s > MAX_PER_S_MAX ||
+	if (o.window_responses > CANCEL_SEDA_RESPONSES_MAX || o.percentile_ppm > CANCEL_PPM ||
+		o.keep_ppm > CANCEL_PPM || o.divide_milli < 1000 || o.max_per_s > MAX_PER_S_MAX ||
 		o.min_per_s > o.max_per_s || o.start_per_s < o.min_per_s ||
 		o.start_per_s > o.max_per_s)
 		return CANCEL_EINVAL;
@@ -95,7 +95,7 @@ bool cancel_seda_admit(struct cancel_seda *seda, uint64_t now_ns)
 static uint64_t percentile(uint64_t *samples, uint32_t count, uint32_t ppm)
 {
 	const uint64_t scaled = (uint64_t)count * ppm;
-	const uint32_t rank = (uint32_t)(scaled / PPM) + (scaled % PPM ? 1 : 0);
+	const uint32_t rank = (uint32_t)(scaled / CANCEL_PPM) + (scaled % CANCEL_PPM ? 1 : 0);
 	const uint32_t keep = rank ? rank : 1;
 
 	for (uint32_t n = count;; n--) {
@@ -133,10 +133,10 @@ static void close_window(struct cancel_seda *seda, uint64_t now_ns)
 	if (!seda->current_ns)
 		seda->current_ns = sample_ns;
 	else
-		seda->current_ns = part_ppm(seda->current_ns, seda->keep_ppm) +
-				   part_ppm(sample_ns, PPM - seda->keep_ppm);
-	seda->error_ppm = ((int64_t)seda->current_ns - (int64_t)seda->target_ns) * (int64_t)PPM /
-			  (int64_t)seda->target_ns;
+		seda->current_ns = fixed_part(seda->current_ns, seda->keep_ppm) +
+				   fixed_part(sample_ns, CANCEL_PPM - seda->keep_ppm);
+	seda->error_ppm = ((int64_t)seda->current_ns - (int64_t)seda->target_ns) *
+			  (int64_t)CANCEL_PPM / (int64_t)seda->target_ns;
 	seda->rate_milli = next_rate(seda);
 	cancel_bucket_set_rate(&seda->bucket, now_ns, seda->rate_milli);
 	seda->responses = 0;
@@ -148,6 +148,6 @@ void cancel_seda_observe(struct cancel_seda *seda, uint64_t now_ns, uint64_t res
 	seda->samples_ns[seda->responses++] =
 		response_ns < SAMPLE_NS_MAX ? response_ns : SAMPLE_NS_MAX;
 	if (seda->responses == seda->window_responses ||
-		sub_floor(now_ns, seda->window_start_ns) >= seda->window_ns)
+		fixed_minus(now_ns, seda->window_start_ns) >= seda->window_ns)
 		close_window(seda, now_ns);
 }

@@ -2,8 +2,8 @@
 /* CockroachDB's slots: a count in use and a limit that follows the run queue. */
 #include <cancel/admission/slots.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define MAX_SLOTS_DEFAULT 100000u
 #define RUNNABLE_DEFAULT  32u
@@ -13,7 +13,7 @@ int cancel_slots_init(struct cancel_slots *slots, const struct cancel_slots_opti
 {
 	struct cancel_slots_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	if (!o.min_slots)
 		o.min_slots = 1;
@@ -45,7 +45,7 @@ bool cancel_slots_admit(struct cancel_slots *slots, uint64_t now_ns)
 void cancel_slots_release(struct cancel_slots *slots, uint64_t now_ns)
 {
 	(void)now_ns;
-	slots->used = (uint32_t)sub_floor(slots->used, 1);
+	slots->used = (uint32_t)fixed_minus(slots->used, 1);
 }
 
 void cancel_slots_observe(
@@ -56,7 +56,7 @@ void cancel_slots_observe(
 
 	if (now_ns < slots->next_sample_ns)
 		return;
-	slots->next_sample_ns = add_sat(now_ns, slots->period_ns);
+	slots->next_sample_ns = fixed_plus(now_ns, slots->period_ns);
 	if (runnable >= high) {
 		/* A limit nobody reaches, or that many already exceed, says nothing when lowered.
 		 */

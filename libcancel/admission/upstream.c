@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/upstream.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define TTL_NS_DEFAULT 2000000000u
 
@@ -15,7 +15,7 @@ int cancel_upstream_init(
 {
 	struct cancel_upstream_options o;
 
-	if (!options_read(&o, sizeof o, options))
+	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	*upstream = (struct cancel_upstream){ .ttl_ns = o.ttl_ns ? o.ttl_ns : TTL_NS_DEFAULT };
 	return 0;
@@ -24,7 +24,7 @@ int cancel_upstream_init(
 static bool fresh(const struct cancel_upstream *upstream, uint64_t now_ns)
 {
 	const uint64_t age_ns =
-		add_sat(upstream->level.age_ns, sub_floor(now_ns, upstream->learned_ns));
+		fixed_plus(upstream->level.age_ns, fixed_minus(now_ns, upstream->learned_ns));
 
 	return upstream->known && age_ns <= upstream->ttl_ns;
 }

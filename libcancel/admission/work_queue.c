@@ -6,8 +6,8 @@
  */
 #include <cancel/admission/work_queue.h>
 
-#include "fixed.h"
-#include "options.h"
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/struct_size.h"
 
 #define LIMIT_DEFAULT 65536u
 #define USED_MAX      (UINT64_C(1) << 47) /* times a weight of 16 bits stays in 64 */
@@ -17,7 +17,7 @@ int cancel_work_queue_init(
 {
 	struct cancel_work_queue_options o;
 
-	if (!options_read(&o, sizeof o, options) || o.tenants > CANCEL_WORK_TENANTS_MAX ||
+	if (!struct_size_read(&o, sizeof o, options) || o.tenants > CANCEL_WORK_TENANTS_MAX ||
 		o.order > CANCEL_WORK_PRIORITY_FIRST)
 		return CANCEL_EINVAL;
 	*queue = (struct cancel_work_queue){
@@ -152,14 +152,14 @@ void cancel_work_queue_charge(struct cancel_work_queue *queue, uint32_t tenant, 
 {
 	if (tenant >= queue->tenants)
 		return;
-	const uint64_t used = add_sat(queue->used[tenant], amount);
+	const uint64_t used = fixed_plus(queue->used[tenant], amount);
 	queue->used[tenant] = used < USED_MAX ? used : USED_MAX;
 }
 
 void cancel_work_queue_refund(struct cancel_work_queue *queue, uint32_t tenant, uint64_t amount)
 {
 	if (tenant < queue->tenants)
-		queue->used[tenant] = sub_floor(queue->used[tenant], amount);
+		queue->used[tenant] = fixed_minus(queue->used[tenant], amount);
 }
 
 void cancel_work_queue_forget(struct cancel_work_queue *queue)

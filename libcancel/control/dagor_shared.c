@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "libcancel/admission/dagor.h"
-#include "libcancel/admission/fixed.h"
+#include "libcancel/base/fixed.h"
 #include "libcancel/sys/order.h"
 
 /* Cursor and serial in one word, so that a reply never carries one of each window. */
@@ -108,7 +108,7 @@ static void take_counts(struct cancel_dagor_shared *shared)
 
 static bool time_is_up(const struct cancel_dagor_shared *shared, uint64_t now_ns)
 {
-	return sub_floor(now_ns, load_relaxed(&shared->window_start_ns)) >= shared->window_ns;
+	return fixed_minus(now_ns, load_relaxed(&shared->window_start_ns)) >= shared->window_ns;
 }
 
 static void close_window(struct cancel_dagor_shared *shared, uint64_t now_ns)
@@ -161,7 +161,7 @@ struct cancel_dagor_level cancel_dagor_shared_level(
 	return (struct cancel_dagor_level){
 		.cursor = (uint32_t)(word & CURSOR_MASK),
 		.serial = word >> CURSOR_BITS,
-		.age_ns = sub_floor(now_ns, load_relaxed(&shared->window_start_ns)),
+		.age_ns = fixed_minus(now_ns, load_relaxed(&shared->window_start_ns)),
 	};
 }
 
@@ -173,7 +173,7 @@ void cancel_dagor_shared_stats(struct cancel_dagor_shared *shared, struct cancel
 		.cursor = shared->gate.cursor,
 		.windows = shared->gate.windows,
 		.overloaded = shared->gate.overloaded,
-		.expected = shared->gate.expected_micro / PPM,
+		.expected = shared->gate.expected_micro / CANCEL_PPM,
 		.mean_delay_ns = shared->mean_delay_ns,
 		.requests = shared->requests,
 		.refused = shared->refused,

@@ -9,7 +9,7 @@
 #include "libcancel/control/learn.h"
 
 #include "libcancel/control/log.h"
-#include "libcancel/core/histogram.h"
+#include "libcancel/base/histogram.h"
 #include "libcancel/track/run.h"
 #include "libcancel/track/totals.h"
 

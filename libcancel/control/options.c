@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcancel/base/struct_size.h"
 #include "libcancel/core/settings.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/slot.h"
@@ -250,13 +251,8 @@ static int read_classes(struct options *o, const struct cancel_config *c)
 
 static int read_pipeline(struct options *o, const struct cancel_config *c)
 {
-	if (c->pipeline) {
-		size_t known = c->pipeline->struct_size;
-		if (known < sizeof(size_t))
-			return CANCEL_EINVAL;
-		known = known < sizeof(o->pipeline) ? known : sizeof(o->pipeline);
-		memcpy(&o->pipeline, c->pipeline, known);
-	}
+	if (!struct_size_read(&o->pipeline, sizeof(o->pipeline), c->pipeline))
+		return CANCEL_EINVAL;
 	o->pipeline.struct_size = sizeof(o->pipeline);
 	settings_fill(&o->pipeline);
 	const char *policy = c->policy ? c->policy : "multi-objective";
@@ -317,14 +313,10 @@ static void read_environment(struct options *o, option_complaint complain)
 
 int options_read(struct options *o, const struct cancel_config *config, option_complaint complain)
 {
-	struct cancel_config c = { 0 };
+	struct cancel_config c;
 	*o = (struct options){ 0 };
-	if (config) {
-		if (config->struct_size < sizeof(size_t))
-			return CANCEL_EINVAL;
-		size_t known = config->struct_size;
-		memcpy(&c, config, known < sizeof(c) ? known : sizeof(c));
-	}
+	if (!struct_size_read(&c, sizeof(c), config))
+		return CANCEL_EINVAL;
 	int error = read_config(o, &c);
 	if (error)
 		return error;

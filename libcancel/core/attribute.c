@@ -10,7 +10,7 @@
  */
 #include <libcancel/core/attribute.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <libcancel/core/candidates.h>
 
 #include <libcancel/core/choose.h>
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #include <string.h>
 

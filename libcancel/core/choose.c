@@ -11,7 +11,7 @@
  */
 #include <libcancel/core/choose.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include <libcancel/core/contention.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #include <string.h>
 

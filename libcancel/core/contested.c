@@ -10,25 +10,20 @@
  */
 #include <libcancel/core/contested.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
+#include "libcancel/base/hash.h"
+#include "libcancel/base/lock_modes.h"
+
+#include <string.h>
 
 #define NEVER UINT64_MAX
-
-static uint32_t hash(uint64_t key)
-{
-	/* The finaliser of MurmurHash3 (public domain): every key bit reaches the low bits. */
-	key ^= key >> 33;
-	key *= 0xff51afd7ed558ccdull;
-	key ^= key >> 33;
-	return (uint32_t)key;
-}
 
 /* The site of an instance, or NONE; `bucket` is where it is or would be. */
 static uint32_t find(
 	const struct contested *c, uint8_t resource, uint32_t instance, uint32_t *bucket)
 {
 	uint32_t mask = c->bucket_count - 1;
-	uint32_t b = hash((uint64_t)resource << 32 | instance) & mask;
+	uint32_t b = (uint32_t)hash_mix((uint64_t)resource << 32 | instance) & mask;
 
 	for (; c->buckets[b]; b = (b + 1) & mask) {
 		const struct site *site = &c->sites[c->buckets[b] - 1];
@@ -238,17 +233,10 @@ static void take_resources(
 {
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		const struct cancel_ledger_resource *res = &ledger->resources[r];
-		uint8_t any = 0;
 
 		c->types[r] = res->type;
-		for (uint32_t m = 0; m < CANCEL_LOCK_MODES_MAX; m++)
-			any |= c->conflicts[r][m] = res->conflicts[m];
-		if (any)
-			continue;
-		/* No table declared: shared and exclusive. */
-		c->conflicts[r][CANCEL_SHARED - 1] = 1u << (CANCEL_EXCLUSIVE - 1);
-		c->conflicts[r][CANCEL_EXCLUSIVE - 1] =
-			1u << (CANCEL_SHARED - 1) | 1u << (CANCEL_EXCLUSIVE - 1);
+		memcpy(c->conflicts[r], lock_modes_in_force(res->conflicts),
+			sizeof(c->conflicts[r]));
 	}
 }
 

@@ -5,7 +5,7 @@
  */
 #include <libcancel/core/detect.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #define NS_PER_S	  1000000000ull
 #define SAMPLE_GAP_NS	  25000000ull

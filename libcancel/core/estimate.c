@@ -8,7 +8,7 @@
  */
 #include <libcancel/core/estimate.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #include <string.h>
 

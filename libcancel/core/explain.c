@@ -5,7 +5,7 @@
  */
 #include <cancel/policy.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #define CAUSE(cause, text) [CANCEL_CAUSE_##cause] = text
 

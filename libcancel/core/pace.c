@@ -5,7 +5,7 @@
  */
 #include <libcancel/core/pace.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #define TOKEN_MICRO    1000000ull
 #define NS_PER_MICRO_S 1000u /* one token a second: a millionth of it every microsecond */

@@ -12,7 +12,7 @@
 #include <libcancel/core/contention.h>
 #include <libcancel/core/detect.h>
 #include <libcancel/core/estimate.h>
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 #include <libcancel/core/outcome.h>
 #include <libcancel/core/pace.h>
 #include <libcancel/core/returning.h>

@@ -5,7 +5,7 @@
  */
 #include <libcancel/core/settings.h>
 
-#include <string.h>
+#include "libcancel/base/struct_size.h"
 
 #define NS_PER_MS      1000000ull
 #define TASK_LIMIT_MAX (1u << 20)
@@ -45,13 +45,10 @@ static bool in_range(const struct settings *s)
 
 int settings_resolve(const struct cancel_pipeline_config *config, struct settings *settings)
 {
-	struct cancel_pipeline_config c = { 0 };
+	struct cancel_pipeline_config c;
 
-	/* An older caller's structure is a prefix of ours; what it does not have is a default. */
-	if (!config || config->struct_size < sizeof(c.struct_size) ||
-		config->struct_size > sizeof(c))
+	if (!config || !struct_size_read(&c, sizeof(c), config))
 		return CANCEL_EINVAL;
-	memcpy(&c, config, config->struct_size);
 	settings_fill(&c);
 	*settings = (struct settings){
 		.policy = c.policy ? c.policy : cancel_policies[0],

@@ -8,7 +8,7 @@
  */
 #include <libcancel/core/stake.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #define NS_PER_US 1000u
 

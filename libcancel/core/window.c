@@ -6,7 +6,7 @@
  */
 #include <libcancel/core/window.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 #include <string.h>
 

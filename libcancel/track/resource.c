@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libcancel/base/lock_modes.h"
+#include "libcancel/base/struct_size.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/run.h"
 
@@ -16,29 +18,9 @@ _Atomic uint32_t resource_table_age;
 struct resource resource_table[CANCEL_RESOURCES_MAX];
 static _Atomic uint32_t table_count; /* released after the entry it covers is written */
 
-static const uint8_t shared_exclusive[CANCEL_LOCK_MODES_MAX] = { 2, 3 };
-
 uint32_t resource_count(void)
 {
 	return load_acquire(&table_count);
-}
-
-static uint32_t modes_of(const uint8_t *conflicts)
-{
-	uint32_t modes = 0;
-	for (uint32_t i = 0; i < CANCEL_LOCK_MODES_MAX; i++)
-		if (conflicts[i])
-			modes = i + 1;
-	return modes;
-}
-
-static bool symmetric(const uint8_t *conflicts)
-{
-	for (uint32_t i = 0; i < CANCEL_LOCK_MODES_MAX; i++)
-		for (uint32_t j = 0; j < CANCEL_LOCK_MODES_MAX; j++)
-			if ((conflicts[i] >> j & 1) != (conflicts[j] >> i & 1))
-				return false;
-	return true;
 }
 
 static uint32_t make_id(uint32_t index, enum cancel_resource_type type, uint32_t modes)
@@ -69,7 +51,7 @@ static struct cancel_resource append(const char *name, enum cancel_resource_type
 		return none;
 	}
 	struct resource *r = &resource_table[index];
-	uint32_t modes = type == CANCEL_LOCK ? modes_of(conflicts) : 1;
+	uint32_t modes = type == CANCEL_LOCK ? lock_modes_count(conflicts) : 1;
 	r->capacity = capacity;
 	store_relaxed(&r->id, make_id(index, type, modes));
 	snprintf(r->name, sizeof(r->name), "%s", name);
@@ -84,28 +66,23 @@ struct cancel_resource cancel_create_resource(const char *name, enum cancel_reso
 	const struct cancel_resource_options *options)
 {
 	struct cancel_resource r = { 0 };
-	struct cancel_resource_options o = { 0 };
+	struct cancel_resource_options o;
 
 	if (!run_is_on() || own_thread) {
 		count_untracked();
 		return r;
 	}
-	if (options && !options->struct_size)
+	if (!struct_size_read(&o, sizeof(o), options))
 		count(CANCEL_COUNT_bad_options);
-	if (options) {
-		size_t known = options->struct_size;
-		memcpy(&o, options, known < sizeof(o) ? known : sizeof(o));
-	}
 	if (!name || !name[0] || type < CANCEL_LOCK || type > CANCEL_QUEUE ||
-		!symmetric(o.conflicts)) {
+		!lock_modes_are_symmetric(o.conflicts)) {
 		count(CANCEL_COUNT_resources_refused);
 		return r;
 	}
 	pthread_mutex_lock(&lock);
 	r = find(name, type);
 	if (!r.id)
-		r = append(name, type, o.capacity,
-			modes_of(o.conflicts) ? o.conflicts : shared_exclusive);
+		r = append(name, type, o.capacity, lock_modes_in_force(o.conflicts));
 	pthread_mutex_unlock(&lock);
 	return r;
 }

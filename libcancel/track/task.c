@@ -5,6 +5,7 @@
  */
 #include "libcancel/track/task.h"
 
+#include "libcancel/base/struct_size.h"
 #include "libcancel/track/event.h"
 #include "libcancel/track/run.h"
 #include "libcancel/track/totals.h"
@@ -163,16 +164,6 @@ static void fill(struct slot *s, const struct cancel_task_options *o, uint64_t n
 		cold->thread = pthread_self();
 }
 
-/* Options of an older or a newer header: what both know, the rest zero. */
-static void copy_options(struct cancel_task_options *to, const struct cancel_task_options *from)
-{
-	size_t known = from->struct_size < sizeof(*to) ? from->struct_size : sizeof(*to);
-	if (!known)
-		count(CANCEL_COUNT_bad_options);
-	*to = (struct cancel_task_options){ 0 };
-	__builtin_memcpy(to, from, known);
-}
-
 struct cancel_task cancel_create(const struct cancel_task_options *options)
 {
 	static const struct cancel_task_options defaults;
@@ -193,7 +184,8 @@ struct cancel_task cancel_create(const struct cancel_task_options *options)
 		return none;
 	}
 	if (options && unlikely(options->struct_size != sizeof(copy))) {
-		copy_options(&copy, options);
+		if (!struct_size_read(&copy, sizeof(copy), options))
+			count(CANCEL_COUNT_bad_options);
 		options = &copy;
 	}
 	fill(s, options ? options : &defaults, clock_precise_ns());

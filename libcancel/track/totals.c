@@ -25,7 +25,7 @@
 
 #include <string.h>
 
-#include "libcancel/core/histogram.h"
+#include "libcancel/base/histogram.h"
 
 #define SHARDS	      16u
 #define GROUP_BUCKETS 32u

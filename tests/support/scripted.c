@@ -5,7 +5,7 @@
  */
 #include "scripted.h"
 
-#include <libcancel/core/histogram.h>
+#include "libcancel/base/histogram.h"
 
 #include <stdio.h>
 #include <stdlib.h>

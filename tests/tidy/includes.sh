@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Which folder of the library may know which: sys <- track <- control -> core, diag beside control;
-# core and admission know nobody. track may use core's histogram: both count latencies in its buckets.
+# Which folder of the library may know which: sys <- track <- control -> core, diag beside control,
+# admission beside core. All of them stand on base.
 # usage: includes.sh SOURCE-DIR
 set -eu
 cd "$1/libcancel"
@@ -16,25 +16,26 @@ may() {
 	status=1
 }
 
+may base 'base/'
 may sys 'sys/'
-may track 'sys/|track/|core/histogram.h'
+may track 'base/|sys/|track/'
 may diag 'sys/|diag/'
-may control 'sys/|track/|control/|diag/|core/|admission/'
-may core 'core/'
-may admission 'admission/'
+may control 'base/|sys/|track/|control/|diag/|core/|admission/'
+may core 'base/|core/'
+may admission 'base/|admission/'
 
 # The pure folders use no header that brings a clock, a thread or a file.
 pure='string|stddef|stdint|stdbool|stdalign|limits'
-wrong=$(grep -nE '^#include <[a-z_/]+\.h>' core/*.[ch] admission/*.[ch] |
+wrong=$(grep -nE '^#include <[a-z_/]+\.h>' base/*.[ch] core/*.[ch] admission/*.[ch] |
 	grep -vE "<($pure)\.h>|<cancel/|<libcancel/" || true)
 if [ -n "$wrong" ]; then
-	echo "core and admission may not include:" >&2
+	echo "base, core and admission may not include:" >&2
 	echo "$wrong" >&2
 	status=1
 fi
-wrong=$(grep -nE '^#include <cancel/(cancel|observe|off|admission_shared)\.h>' core/*.[ch] admission/*.[ch] || true)
+wrong=$(grep -nE '^#include <cancel/(cancel|observe|off|admission_shared)\.h>' base/*.[ch] core/*.[ch] admission/*.[ch] || true)
 if [ -n "$wrong" ]; then
-	echo "core and admission know policy.h, error.h and admission.h only:" >&2
+	echo "base, core and admission know policy.h, error.h and admission.h only:" >&2
 	echo "$wrong" >&2
 	status=1
 fi

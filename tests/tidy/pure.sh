@@ -3,7 +3,8 @@
 # usage: pure.sh NM FOLDER OBJECT...
 # Fails if the objects need anything but each other and the allow-list below (no clock, thread, I/O,
 # allocation, libm, qsort), if a source of FOLDER declares a floating-point variable, or if it includes
-# anything but its own headers, the public ones and those of the C library that declare no such call.
+# anything but its own headers, those of base, the public ones and those of the C library that declare no
+# such call.
 set -eu
 nm=$1 folder=$2
 shift 2
@@ -22,7 +23,7 @@ if grep -nE '^[^/*]*\b(float|double)\b' "$folder"/*.[ch]; then
 	echo "$folder: floating point in a decision"
 	status=1
 fi
-own="libcancel/$(basename "$folder")/"
+own="libcancel/(base|$(basename "$folder"))/"
 standard='std(align|bool|def|int)\.h|limits\.h|string\.h'
 if grep -nE '^[[:space:]]*#[[:space:]]*include' "$folder"/*.[ch] |
 	grep -vE "include (<cancel/[a-z_/]+\.h>|[<\"]$own[a-z_]+\.h[>\"]|\"[a-z_]+\.h\"|<($standard)>)"; then

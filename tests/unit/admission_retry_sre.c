@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#include "libcancel/admission/mix.h"
+#include "libcancel/base/hash.h"
 
 #define S UINT64_C(1000000000)
 
@@ -59,7 +59,7 @@ static void about_k_times_what_is_accepted_goes_through(void **state)
 			second = ms / 1000;
 			accepted_this_second = 0;
 		}
-		if (!cancel_retry_sre_admit(&throttle, now_ns, (uint32_t)mix64(ms)))
+		if (!cancel_retry_sre_admit(&throttle, now_ns, (uint32_t)hash_mix(ms)))
 			continue;
 		const bool ok = accepted_this_second < 50;
 		accepted_this_second += ok;
@@ -67,7 +67,7 @@ static void about_k_times_what_is_accepted_goes_through(void **state)
 		sent += ms >= 300000;
 		accepted += ok && ms >= 300000;
 	}
-	print_message("seed none (mix64 of the index): sent %u, accepted %u\n", (unsigned)sent,
+	print_message("seed none (hash_mix of the index): sent %u, accepted %u\n", (unsigned)sent,
 		(unsigned)accepted);
 	assert_in_range(sent * 100 / accepted, 185, 215);
 }

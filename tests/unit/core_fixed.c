@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <libcancel/core/fixed.h>
+#include "libcancel/base/fixed.h"
 
 static void a_scaled_value_is_rounded_down(void **state)
 {
@@ -66,6 +66,25 @@ static void a_large_quotient_is_exact(void **state)
 	assert_int_equal(fixed_scale(UINT64_MAX, UINT64_MAX - 1, UINT64_MAX), UINT64_MAX - 1);
 }
 
+static void sums_and_products_that_do_not_fit_are_the_largest_value(void **state)
+{
+	(void)state;
+	assert_int_equal(fixed_plus(2, 3), 5);
+	assert_int_equal(fixed_plus(UINT64_MAX, 1), UINT64_MAX);
+	assert_int_equal(fixed_times(1u << 31, 2), 1ull << 32);
+	assert_int_equal(fixed_times(UINT64_MAX, 0), 0);
+	assert_int_equal(fixed_times(1ull << 32, 1ull << 32), UINT64_MAX);
+}
+
+static void a_part_may_be_larger_than_the_whole(void **state)
+{
+	(void)state;
+	assert_int_equal(fixed_part(7, 500000), 3);
+	assert_int_equal(fixed_part(7, 2000000), 14);
+	assert_int_equal(fixed_part(UINT64_MAX, CANCEL_PPM), UINT64_MAX);
+	assert_int_equal(fixed_part(UINT64_MAX, CANCEL_PPM + 1), UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -74,6 +93,8 @@ int main(void)
 		cmocka_unit_test(the_whole_of_a_large_value_is_no_more_than_the_value),
 		cmocka_unit_test(large_parts_do_not_exceed_the_whole),
 		cmocka_unit_test(a_large_quotient_is_exact),
+		cmocka_unit_test(sums_and_products_that_do_not_fit_are_the_largest_value),
+		cmocka_unit_test(a_part_may_be_larger_than_the_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <libcancel/core/histogram.h>
+#include "libcancel/base/histogram.h"
 
 static void every_bucket_begins_where_the_one_before_ends(void **state)
 {

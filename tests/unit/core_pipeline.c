@@ -115,7 +115,6 @@ static void numbers_out_of_range_are_refused(void **state)
 {
 	const struct cancel_pipeline_config bad[] = {
 		{ .struct_size = 0 },
-		{ .struct_size = sizeof(bad[0]) + 1 },
 		{ .struct_size = sizeof(bad[0]), .task_limit = (1u << 20) + 1 },
 		{ .struct_size = sizeof(bad[0]), .late_share_ppm = CANCEL_PPM + 1 },
 		{ .struct_size = sizeof(bad[0]), .contention_ppm = CANCEL_PPM + 1 },
@@ -156,6 +155,20 @@ static void a_shorter_configuration_means_defaults(void **state)
 
 	(void)state;
 	assert_int_equal(cancel_pipeline_bytes(&prefix), cancel_pipeline_bytes(&whole));
+}
+
+/* A caller built against a newer, longer structure. */
+static void a_longer_configuration_is_read_as_far_as_it_is_known(void **state)
+{
+	struct {
+		struct cancel_pipeline_config known;
+		uint64_t unknown;
+	} newer = { .known = { .struct_size = sizeof(newer), .task_limit = 64 }, .unknown = 1 };
+	const struct cancel_pipeline_config same = { .struct_size = sizeof(same),
+		.task_limit = 64 };
+
+	(void)state;
+	assert_int_equal(cancel_pipeline_bytes(&newer.known), cancel_pipeline_bytes(&same));
 }
 
 /* The same instant twice is no window, but its events are not lost. */
@@ -216,6 +229,7 @@ int main(void)
 		cmocka_unit_test(numbers_out_of_range_are_refused),
 		cmocka_unit_test(too_little_memory_is_refused),
 		cmocka_unit_test(a_shorter_configuration_means_defaults),
+		cmocka_unit_test(a_longer_configuration_is_read_as_far_as_it_is_known),
 		cmocka_unit_test(time_that_stands_still_is_no_window),
 		cmocka_unit_test(new_thresholds_keep_what_was_learned),
 	};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fixed.h - the integer arithmetic of the core's decisions: no floating point, no overflow, no
- * trap.
+ * fixed.h - the integer arithmetic of the library's decisions: no floating point, no overflow, no
+ * trap. Shares are parts per million (CANCEL_PPM).
  */
-#ifndef CORE_FIXED_H
-#define CORE_FIXED_H
+#ifndef CANCEL_BASE_FIXED_H
+#define CANCEL_BASE_FIXED_H
 
-#include <stdint.h>
+#include <cancel/policy.h>
 
 static inline uint64_t fixed_min(uint64_t a, uint64_t b)
 {
@@ -29,6 +29,13 @@ static inline uint64_t fixed_plus(uint64_t a, uint64_t b)
 	uint64_t sum;
 
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static inline uint64_t fixed_times(uint64_t a, uint64_t b)
+{
+	uint64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
 /* What of a product beyond 64 bits remains after a division, where that fits: a bit a turn. */
@@ -61,12 +68,18 @@ static inline uint64_t fixed_scale(uint64_t value, uint64_t numerator, uint64_t 
 	return high < denominator ? fixed_divide_wide(high, product, denominator) : UINT64_MAX;
 }
 
-/* part / whole in parts per million, at most 1,000,000; 0 of nothing. */
+/* `ppm` millionths of the value, rounded down; ppm may be more than the whole. */
+static inline uint64_t fixed_part(uint64_t value, uint32_t ppm)
+{
+	return fixed_scale(value, ppm, CANCEL_PPM);
+}
+
+/* part / whole in parts per million, at most the whole; 0 of nothing. */
 static inline uint32_t fixed_ppm(uint64_t part, uint64_t whole)
 {
 	if (whole == 0)
 		return 0;
-	return (uint32_t)fixed_min(fixed_scale(part, 1000000u, whole), 1000000u);
+	return (uint32_t)fixed_min(fixed_scale(part, CANCEL_PPM, whole), CANCEL_PPM);
 }
 
 /* The integer square root, rounded down. Newton's method from above. */

@@ -7,8 +7,8 @@
  * it (the aim is 3 %). The last bucket takes everything from 2^40 ns (18 minutes) up. Counts are
  * the caller's plain array of CANCEL_HISTOGRAM_MAX; nothing here is shared or atomic.
  */
-#ifndef CORE_HISTOGRAM_H
-#define CORE_HISTOGRAM_H
+#ifndef CANCEL_BASE_HISTOGRAM_H
+#define CANCEL_BASE_HISTOGRAM_H
 
 #include <cancel/policy.h>
 

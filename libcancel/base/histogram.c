@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the arithmetic of the log-linear histogram: bounds and quantiles. It knows neither what is
- * counted nor who counts; the recording side is the inline histogram_index().
+ * Owns the arithmetic of the log-linear histogram: bounds and quantiles. The recording side is the
+ * inline histogram_index().
  */
-#include <libcancel/core/histogram.h>
+#include "libcancel/base/histogram.h"
 
 uint64_t histogram_lower_ns(uint32_t index)
 {
