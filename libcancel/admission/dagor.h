@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the thread-safe gate needs of the pure one. */
-#ifndef CANCEL_ADMISSION_DAGOR_OPS_H
-#define CANCEL_ADMISSION_DAGOR_OPS_H
+#ifndef CANCEL_ADMISSION_DAGOR_WINDOW_H
+#define CANCEL_ADMISSION_DAGOR_WINDOW_H
 
 #include <cancel/admission/dagor.h>
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Which folder of the library may know which: sys <- track <- control -> core, diag beside control,
-# admission beside core. All of them stand on base.
+# admission beside core, and shared in front of admission. All of them stand on base.
 # usage: includes.sh SOURCE-DIR
 set -eu
 cd "$1/libcancel"
@@ -20,9 +20,10 @@ may base 'base/'
 may sys 'sys/'
 may track 'base/|sys/|track/'
 may diag 'sys/|diag/'
-may control 'base/|sys/|track/|control/|diag/|core/|admission/'
+may control 'base/|sys/|track/|control/|diag/|core/'
 may core 'base/|core/'
 may admission 'base/|admission/'
+may shared 'base/|sys/|admission/|shared/'
 
 # The pure folders use no header that brings a clock, a thread or a file.
 pure='string|stddef|stdint|stdbool|stdalign|limits'

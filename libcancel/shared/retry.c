@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Retry budgets for the threads of one client: the pure budgets behind one mutex and one set of
- * calls. It owns the translation of send, end and retry into what each budget wants to hear. It
- * must not know how a request is sent or when a retry is due.
+ * calls. It owns the translation of send, end and retry into what each budget wants to hear.
  */
 #include <cancel/admission_shared.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread-safe DAGOR gate: atomic counters in front of the pure one. It owns who closes a
- * window. It must not know Algorithm 1: it hands the counts over and publishes the cursor.
+ * window: that thread hands the counts to the pure gate and publishes the new cursor.
  *
  * Why it is safe: every request adds once to one counter, and the closer takes counters by
  * exchange, so each is judged exactly once, in this window or the next. The closer holds the lock,
