@@ -17,12 +17,14 @@
 extern "C" {
 #endif
 
-/* ---- The DAGOR gate ------------------------------------------------------------------------
- *
+/* ---- The DAGOR gate -------------------------------------------------------------------------- */
+
+/*
  * admit is one load of the cursor, one of the window's end and one atomic add to the level's
  * counter; observe two atomic adds. No lock is taken except by the one call that closes a window;
  * others go on counting meanwhile. Counts that arrive while a window closes fall into either
- * window, each exactly once. */
+ * window, each exactly once.
+ */
 struct cancel_dagor_shared; /* opaque, 64 KiB */
 
 struct cancel_dagor_stats {
@@ -54,10 +56,12 @@ CANCEL_API struct cancel_dagor_level cancel_dagor_shared_level(
 CANCEL_API void cancel_dagor_shared_stats(
 	struct cancel_dagor_shared *gate, struct cancel_dagor_stats *stats);
 
-/* ---- Retry budgets -----------------------------------------------------------------------
- *
+/* ---- Retry budgets --------------------------------------------------------------------------- */
+
+/*
  * All budgets behind one set of calls, so that a client can choose by name. One mutex, held for
- * O(1): retries are rare, and requests of one budget rarely come from more than a few threads. */
+ * O(1): retries are rare, and requests of one budget rarely come from more than a few threads.
+ */
 enum cancel_retry_kind {
 	CANCEL_RETRY_BUCKET = 1,
 	CANCEL_RETRY_FINAGLE,

@@ -52,7 +52,7 @@ extern "C" {
 
 #define CANCEL_API __attribute__((visibility("default")))
 
-/* ---- Ids ------------------------------------------------------------------------- */
+/* ---- Ids ------------------------------------------------------------------------------------- */
 
 /* One-member ids, by value. Zero means untracked: every call takes it as a no-op. */
 struct cancel_task {
@@ -62,7 +62,7 @@ struct cancel_resource {
 	uint32_t id; /* opaque; cancel_resource_index() in observe.h gives the ledger's index */
 };
 
-/* ---- Start and stop ------------------------------------------------------------------------ */
+/* ---- Start and stop -------------------------------------------------------------------------- */
 
 enum cancel_mode {
 	CANCEL_MONITOR, /* decide and report, never act: the default */
@@ -112,7 +112,7 @@ struct cancel_config {
 	void *log_arg;
 };
 
-/* ---- Resources ----------------------------------------------------------------------------- */
+/* ---- Resources ------------------------------------------------------------------------------- */
 
 struct cancel_resource_options {
 	size_t struct_size;
@@ -123,7 +123,7 @@ struct cancel_resource_options {
 	uint8_t conflicts[CANCEL_LOCK_MODES_MAX];
 };
 
-/* ---- Tasks --------------------------------------------------------------------------------- */
+/* ---- Tasks ----------------------------------------------------------------------------------- */
 
 enum cancel_reason { CANCEL_REASON_CULPRIT = 1, CANCEL_REASON_ESCALATION, CANCEL_REASON_MANUAL };
 
@@ -242,7 +242,7 @@ CANCEL_API void cancel_unbind(struct cancel_task task, enum cancel_unbind how);
 /* The id of the current task, 0 if none: what a page frame or a ghost entry stores. Hot. */
 CANCEL_API struct cancel_task cancel_current(void);
 
-/* ---- Using resources: all by the bound thread ------------------------------------------- */
+/* ---- Using resources: all by the bound thread ------------------------------------------------ */
 
 /*
  * `instance` tells things of one kind apart: table 17, queue 3. Blame and chains are per instance,
@@ -289,7 +289,7 @@ CANCEL_API void cancel_miss(struct cancel_resource r, struct cancel_task evictor
  */
 CANCEL_API void cancel_progress(uint64_t done, uint64_t expected);
 
-/* ---- Being cancelled --------------------------------------------------------------------- */
+/* ---- Being cancelled ------------------------------------------------------------------------- */
 
 /*
  * Sets the current task's action; NULL: none. On return the old action is not running and never
@@ -323,7 +323,7 @@ CANCEL_API void cancel_allow(void);
  * Background tasks wait at most rerun_max_ms and then rerun. Calm: below half the contention
  * threshold for 1 s, doubling each time the same culprit returns. By the bound thread, or by any
  * thread when the task is unbound. A task that was never cancelled, or is untracked: CANCEL_RERUN;
- *one that has ended: CANCEL_DROP. Cold.
+ * one that has ended: CANCEL_DROP. Cold.
  */
 CANCEL_API enum cancel_rerun_answer cancel_rerun(
 	struct cancel_task task, struct cancel_ticket *ticket);
@@ -339,7 +339,7 @@ CANCEL_API int cancel_deliver(struct cancel_task task) CANCEL_MUST_CHECK;
 #include <cancel/off.h>
 #endif
 
-/* ---- The paper's names ------------------------------------------------------------------- */
+/* ---- The paper's names ----------------------------------------------------------------------- */
 
 #ifndef CANCEL_NO_SHORT_NAMES
 CANCEL_MUST_CHECK static inline int startCancel(const struct cancel_config *config)

@@ -128,8 +128,7 @@ struct cancel_status {
 	uint64_t turn_last_ns, turn_worst_ns; /* time the controller took for a window */
 };
 
-/* ---- Decisions ---------------------------------------------------------------------------------
- */
+/* ---- Decisions ------------------------------------------------------------------------------- */
 
 enum cancel_change { /* why a listener is called */
 	CANCEL_CHANGE_DECIDED = 1,
@@ -219,12 +218,12 @@ static inline int cancel_read_task(struct cancel_task task, struct cancel_task_i
 
 static inline void cancel_read_status(struct cancel_status *status)
 {
-	memset(status, 0, sizeof(*status));
+	memset(status, 0, sizeof *status);
 }
 
 static inline void cancel_read_counters(struct cancel_counters *counters)
 {
-	memset(counters, 0, sizeof(*counters));
+	memset(counters, 0, sizeof *counters);
 }
 
 static inline const char *cancel_counter_name(enum cancel_counter counter)

@@ -40,8 +40,9 @@ extern "C" {
 #define CANCEL_CANDIDATES_MAX 16 /* kept for explanation and dominance */
 #define CANCEL_PPM	      1000000u
 
-/* ---- The ledger: one instant ------------------------------------------------------------- *
- *
+/* ---- The ledger: one instant ----------------------------------------------------------------- */
+
+/*
  * All counters are cumulative since start: the core takes differences, so a ledger may be late or
  * skipped without harm. A cumulative time that goes back by up to 20 ms (a coarse stamp read after
  * a precise one) counts as no time passed. Tasks, entries or slots outside their tables are
@@ -154,7 +155,7 @@ struct cancel_ledger {
 	bool action_stuck;	 /* an action runs over its limit: decide nothing new */
 };
 
-/* ---- Configuration ------------------------------------------------------------------------ */
+/* ---- Configuration --------------------------------------------------------------------------- */
 
 struct cancel_choice;
 /* A policy returns the index of the candidate to cancel, or -1 for nobody. It must be pure: its
@@ -335,8 +336,8 @@ struct cancel_verdict {
 	enum cancel_cause held_back;  /* why there is an overload and no cancel */
 	struct cancel_contender held; /* the task that carries most and may not be cancelled */
 	bool precise;		      /* per-event stamps wanted */
-	/* Of the SLO-bearing episodes closed in this window or open and over their SLO: those late.
-	 */
+	/* The late ones among the SLO-bearing episodes that closed in this window, or are open and
+	 * over their SLO. */
 	uint32_t late_share_ppm, late_tasks;
 	uint64_t window_ns, completed, late; /* of this window */
 	uint64_t onset_ns;		     /* of the present suspicion, 0 = none */
@@ -353,7 +354,7 @@ struct cancel_verdict {
 	uint32_t outcome_count;
 };
 
-/* ---- The explanation ---------------------------------------------------------------------- */
+/* ---- The explanation ------------------------------------------------------------------------- */
 
 #define CANCEL_REASONS_MAX 5 /* contention of resources that count adds up to at most 1 */
 
@@ -379,7 +380,7 @@ struct cancel_explanation {
 };
 void cancel_explain(const struct cancel_decision *decision, struct cancel_explanation *explanation);
 
-/* ---- The pipeline ------------------------------------------------------------------------- */
+/* ---- The pipeline ---------------------------------------------------------------------------- */
 
 struct cancel_pipeline; /* opaque, one block of memory */
 

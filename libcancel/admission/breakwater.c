@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Breakwater's server side: the credit pool and how it is dealt out. It must not know how credits
- * travel, nor what clients do with them.
- */
+/* Breakwater's server side: the credit pool and how it is dealt out. */
 #include <cancel/admission/breakwater.h>
 
 #include "libcancel/base/fixed.h"
@@ -19,7 +16,6 @@ int cancel_breakwater_init(
 	struct cancel_breakwater *server, const struct cancel_breakwater_options *options)
 {
 	struct cancel_breakwater_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || o.cut_ppm > CANCEL_PPM)
 		return CANCEL_EINVAL;
 	if (!o.target_ns)
@@ -62,7 +58,6 @@ void cancel_breakwater_observe(struct cancel_breakwater *server, uint64_t now_ns
 	const uint64_t floor_micro = (uint64_t)server->min_credits * CANCEL_PPM;
 	const uint64_t most = (uint64_t)server->clients * server->client_max;
 	const uint64_t limit_micro = fixed_times(most, CANCEL_PPM);
-
 	if (now_ns < server->next_update_ns)
 		return;
 	server->next_update_ns = fixed_plus(now_ns, server->rtt_ns);
@@ -96,7 +91,6 @@ uint32_t cancel_breakwater_grant(
 	const uint64_t share = server->clients ? open / server->clients : 0;
 	const uint64_t wanted = demand + (share ? share : 1); /* a little more: overcommitment */
 	uint64_t credits = client->credits;
-
 	if (server->issued < pool)
 		credits = wanted < credits + open ? wanted : credits + open;
 	else if (server->issued > pool && credits)

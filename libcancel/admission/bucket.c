@@ -2,7 +2,7 @@
 /*
  * The token bucket: a level, a cap and the instant up to which it is refilled. It owns exactness:
  * rate x elapsed is added without rounding, in units of 1/per_ns of a token, and no product here
- * can overflow. It must not know what a token stands for.
+ * can overflow.
  */
 #include <cancel/admission/bucket.h>
 
@@ -14,7 +14,6 @@
 int cancel_bucket_init(struct cancel_bucket *bucket, const struct cancel_bucket_options *options)
 {
 	struct cancel_bucket_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	if (!o.per_ns)
@@ -51,7 +50,6 @@ static void refill(struct cancel_bucket *bucket, uint64_t now_ns)
 bool cancel_bucket_admit(struct cancel_bucket *bucket, uint64_t now_ns, uint64_t tokens)
 {
 	const uint64_t cost = fixed_times(tokens, bucket->per_ns);
-
 	refill(bucket, now_ns);
 	if (bucket->level < cost)
 		return false;
@@ -77,7 +75,6 @@ uint64_t cancel_bucket_level(struct cancel_bucket *bucket, uint64_t now_ns)
 uint64_t cancel_bucket_wait_ns(struct cancel_bucket *bucket, uint64_t now_ns, uint64_t tokens)
 {
 	const uint64_t cost = fixed_times(tokens, bucket->per_ns);
-
 	refill(bucket, now_ns);
 	if (bucket->level >= cost)
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether an exclusive operation has run for too long. It must not know which. */
+/* Whether an exclusive operation has run for too long. */
 #include <cancel/admission/busy.h>
 
 #include "libcancel/base/fixed.h"
@@ -10,7 +10,6 @@
 int cancel_busy_init(struct cancel_busy *busy, const struct cancel_busy_options *options)
 {
 	struct cancel_busy_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	*busy = (struct cancel_busy){ .threshold_ns = o.threshold_ns ? o.threshold_ns

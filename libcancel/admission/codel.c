@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CoDel, for servers and for packets. It owns the interval and the drop schedule. It must not know
- * the queue: it is told each delay as a request leaves.
+ * CoDel, for servers and for packets. It owns the interval and the drop schedule. The caller tells
+ * it each delay as a request leaves.
  */
 #include <cancel/admission/codel.h>
 
@@ -30,7 +30,6 @@ static bool options_known(
 int cancel_codel_init(struct cancel_codel *codel, const struct cancel_codel_options *options)
 {
 	struct cancel_codel_options o;
-
 	if (!options_known(&o, options))
 		return CANCEL_EINVAL;
 	*codel = (struct cancel_codel){
@@ -59,7 +58,6 @@ int cancel_codel_packet_init(
 	struct cancel_codel_packet *codel, const struct cancel_codel_options *options)
 {
 	struct cancel_codel_options o;
-
 	if (!options_known(&o, options) || o.interval_ns > UINT32_MAX)
 		return CANCEL_EINVAL;
 	*codel = (struct cancel_codel_packet){
@@ -94,7 +92,6 @@ static void start_dropping(struct cancel_codel_packet *codel, uint64_t now_ns)
 	const uint64_t recent = codel->count - codel->last_count;
 	const bool resume = recent > 1 && fixed_minus(now_ns, codel->drop_next_ns) <
 						  RESUME_INTERVALS * codel->interval_ns;
-
 	codel->dropping = true;
 	codel->advance = false;
 	codel->count = resume ? recent : 1;
@@ -106,7 +103,6 @@ bool cancel_codel_packet_admit(
 	struct cancel_codel_packet *codel, uint64_t now_ns, uint64_t delay_ns, uint64_t behind)
 {
 	const bool above = above_for_an_interval(codel, now_ns, delay_ns, behind);
-
 	if (!codel->dropping) {
 		if (above)
 			start_dropping(codel, now_ns);

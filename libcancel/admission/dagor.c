@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The DAGOR gate: a histogram of requested levels, the delays observed, and the cursor they lead
- * to. It owns Algorithm 1 of the paper and its windows. It must not know where a level comes from
- * beyond the hash, what a request is, or how a level travels to the caller's callers.
+ * to. It owns Algorithm 1 of the paper and its windows.
  */
 #include <cancel/admission/dagor.h>
 
@@ -46,7 +45,6 @@ static void options_default(struct cancel_dagor_options *o)
 int cancel_dagor_init(struct cancel_dagor *gate, const struct cancel_dagor_options *options)
 {
 	struct cancel_dagor_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	options_default(&o);
@@ -79,7 +77,6 @@ uint32_t cancel_dagor_priority(
 	const uint32_t last = gate->business_levels - 1;
 	const uint64_t rotation = hash_mix(gate->salt ^ hash_mix(now_ns / gate->rotate_ns));
 	const uint64_t hash = hash_mix(user ^ rotation);
-
 	return (business < last ? business : last) * gate->user_levels +
 	       (uint32_t)(hash % gate->user_levels);
 }
@@ -99,7 +96,6 @@ static uint64_t expect(struct cancel_dagor *gate, uint64_t n, bool overloaded)
 	const uint64_t n_micro = fixed_times(n, CANCEL_PPM);
 	const uint64_t grow_micro = fixed_times(n, gate->beta_ppm);
 	uint64_t base_micro = gate->windows ? gate->expected_micro : n_micro;
-
 	if (gate->rule == CANCEL_DAGOR_FRACTION) {
 		const uint32_t f = gate->fraction_ppb;
 		const uint32_t up = f + gate->beta_ppm * 1000;
@@ -129,10 +125,8 @@ static uint32_t cursor_for(const struct cancel_dagor *gate)
 	const uint64_t span = gate->levels - closed;
 	uint64_t prefix = 0;
 	uint32_t level = 0;
-
 	for (; level < gate->levels; level++) {
 		uint64_t spread = 0;
-
 		prefix += gate->histogram[level];
 		if (level >= closed)
 			spread = gate->missed / span * (level - closed + 1) +
@@ -147,7 +141,6 @@ void dagor_close_window(struct cancel_dagor *gate, uint64_t now_ns)
 {
 	const uint64_t n = gate->requests + gate->missed;
 	const bool stalled = gate->admitted && !gate->observed;
-
 	if (n && !stalled) {
 		gate->overloaded = window_overloaded(gate);
 		gate->expected_micro = expect(gate, n, gate->overloaded);
@@ -171,7 +164,6 @@ static void close_if_due(struct cancel_dagor *gate, uint64_t now_ns)
 bool cancel_dagor_admit(struct cancel_dagor *gate, uint64_t now_ns, uint32_t priority)
 {
 	const uint32_t level = priority < gate->levels ? priority : gate->levels - 1;
-
 	close_if_due(gate, now_ns);
 	gate->requests++;
 	if (gate->histogram[level] != UINT32_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DARC: a profile of types and the plan of workers made from it. It must not know the queues: the
- * caller keeps one a type and asks which to serve.
+ * DARC: a profile of types and the plan of workers made from it. The caller keeps a queue for each
+ * type and asks which one to serve.
  */
 #include <cancel/admission/darc.h>
 
@@ -15,7 +15,6 @@
 int cancel_darc_init(struct cancel_darc *darc, const struct cancel_darc_options *options)
 {
 	struct cancel_darc_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || o.workers < 2 ||
 		o.workers > CANCEL_DARC_WORKERS_MAX || !o.types || o.types > CANCEL_DARC_TYPES_MAX)
 		return CANCEL_EINVAL;
@@ -55,7 +54,6 @@ int cancel_darc_pick(
 	const struct cancel_darc *darc, uint64_t now_ns, uint32_t worker, const uint64_t *oldest_ns)
 {
 	int best = -1;
-
 	for (uint32_t t = 0; t < darc->types; t++) {
 		if (oldest_ns[t] == UINT64_MAX || !cancel_darc_admit(darc, now_ns, worker, t))
 			continue;
@@ -69,7 +67,6 @@ int cancel_darc_pick(
 static uint32_t order_types(const struct cancel_darc *darc, uint32_t *order)
 {
 	uint32_t count = 0;
-
 	for (uint32_t t = 0; t < darc->types; t++) {
 		uint32_t at = count;
 
@@ -87,7 +84,6 @@ static void set_groups(struct cancel_darc *darc, const uint32_t *order, uint32_t
 {
 	uint64_t shortest_ns = 0;
 	uint32_t group = 0;
-
 	for (uint32_t t = 0; t < darc->types; t++)
 		darc->type[t].group = CANCEL_DARC_TYPES_MAX; /* after all others, until seen */
 	for (uint32_t i = 0; i < count; i++) {
@@ -108,7 +104,6 @@ static void reserve_workers(struct cancel_darc *darc, const uint32_t *order, uin
 {
 	const uint64_t all = darc->workers == 64 ? UINT64_MAX : (UINT64_C(1) << darc->workers) - 1;
 	uint32_t next = 0;
-
 	for (uint32_t i = 0, end; i < count; i = end) {
 		uint64_t share_ppm = 0;
 
@@ -137,7 +132,6 @@ static void reserve_workers(struct cancel_darc *darc, const uint32_t *order, uin
 static uint32_t share_of(const struct cancel_darc_type *type, uint64_t total_ns)
 {
 	uint64_t service_ns = type->service_ns;
-
 	for (; total_ns >> 43; total_ns >>= 1) /* keeps the product in 64 bits */
 		service_ns >>= 1;
 	return total_ns ? (uint32_t)(service_ns * CANCEL_PPM / total_ns) : 0;
@@ -148,7 +142,6 @@ static void close_profile(struct cancel_darc *darc)
 	uint32_t order[CANCEL_DARC_TYPES_MAX];
 	uint64_t total_ns = 0;
 	bool moved = !darc->planned;
-
 	for (uint32_t t = 0; t < darc->types; t++)
 		total_ns = fixed_plus(total_ns, darc->type[t].service_ns);
 	for (uint32_t t = 0; t < darc->types; t++) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * I/O tokens: from debt and what drained to a number of bytes, dealt out in ticks. It must not know
- * what the debt is made of.
- */
+/* I/O tokens: from debt and what drained to a number of bytes, dealt out in ticks. */
 #include <cancel/admission/io_tokens.h>
 
 #include "libcancel/base/fixed.h"
@@ -20,7 +17,6 @@ int cancel_io_tokens_init(
 	struct cancel_io_tokens *io, const struct cancel_io_tokens_options *options)
 {
 	struct cancel_io_tokens_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || !o.threshold)
 		return CANCEL_EINVAL;
 	*io = (struct cancel_io_tokens){
@@ -65,7 +61,6 @@ static void adjust(struct cancel_io_tokens *io, uint64_t debt, uint64_t drained_
 {
 	const uint64_t raw = fixed_minus(drained_total, io->drained_total);
 	const uint64_t drained = raw < BYTES_MAX ? raw : BYTES_MAX;
-
 	io->score_ppm = score_of(io, debt);
 	io->limited = io->score_ppm >= SCORE_LOW_PPM;
 	io->drained_total = drained_total;
@@ -131,7 +126,6 @@ void cancel_io_tokens_settle(
 {
 	const int64_t took = (int64_t)(asked < BYTES_MAX ? asked : BYTES_MAX);
 	const int64_t owed = (int64_t)(actual < BYTES_MAX ? actual : BYTES_MAX);
-
 	if (!io->limited)
 		return;
 	deal(io, now_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory gate: one sum and one limit. It must not know what memory is used for. */
+/* The memory gate: one sum and one limit. */
 #include <cancel/admission/memory_gate.h>
 
 #include "libcancel/base/fixed.h"
@@ -9,7 +9,6 @@ int cancel_memory_gate_init(
 	struct cancel_memory_gate *gate, const struct cancel_memory_gate_options *options)
 {
 	struct cancel_memory_gate_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || !o.limit_bytes)
 		return CANCEL_EINVAL;
 	*gate = (struct cancel_memory_gate){ .limit_bytes = o.limit_bytes };
@@ -23,7 +22,6 @@ enum cancel_memory_verdict cancel_memory_gate_admit(struct cancel_memory_gate *g
 	const uint64_t over = fixed_minus(wanted, gate->limit_bytes);
 	uint64_t ignored;
 	uint64_t *const evict = evict_bytes ? evict_bytes : &ignored;
-
 	(void)now_ns;
 	*evict = 0;
 	if (!over) {

@@ -11,7 +11,6 @@ int cancel_output_limit_init(
 	struct cancel_output_limit *limit, const struct cancel_output_limit_options *options)
 {
 	struct cancel_output_limit_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) ||
 		(o.hard_bytes && o.soft_bytes > o.hard_bytes))
 		return CANCEL_EINVAL;

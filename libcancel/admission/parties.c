@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PARTIES: one trial at a time, judged a step later. It owns the allocation and the order in which
- * resources are tried. It must not know what a unit of a resource is.
+ * resources are tried.
  */
 #include <cancel/admission/parties.h>
 
@@ -33,7 +33,6 @@ int cancel_parties_init(
 	struct cancel_parties *parties, const struct cancel_parties_options *options)
 {
 	struct cancel_parties_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || !options_valid(&o))
 		return CANCEL_EINVAL;
 	*parties = (struct cancel_parties){
@@ -56,7 +55,6 @@ int cancel_parties_init(
 static int64_t slack_ppm(const struct cancel_parties *parties, uint32_t c)
 {
 	const int64_t goal_ns = (int64_t)parties->goal_ns[c];
-
 	return (goal_ns - (int64_t)parties->p99_ns[c]) * (int64_t)CANCEL_PPM / goal_ns;
 }
 
@@ -82,7 +80,6 @@ static bool judge_trial(struct cancel_parties *parties)
 	const bool more = parties->trial == CANCEL_PARTIES_MORE;
 	const bool helped = parties->p99_ns[c] < parties->trial_p99_ns;
 	const bool failed = more ? !helped : slack_ppm(parties, c) < parties->low_ppm;
-
 	parties->trial = CANCEL_PARTIES_NONE;
 	if (!failed)
 		return false;
@@ -106,7 +103,6 @@ static bool judge_trial(struct cancel_parties *parties)
 static int extreme(const struct cancel_parties *parties, const uint8_t *steps, bool least)
 {
 	int found = -1;
-
 	for (uint32_t c = 0; c < parties->classes; c++) {
 		if (steps[c] < STEPS_IN_A_ROW)
 			continue;
@@ -126,7 +122,6 @@ static int extreme(const struct cancel_parties *parties, const uint8_t *steps, b
 static int donor_of(const struct cancel_parties *parties, uint32_t r, uint32_t needy)
 {
 	int found = -1;
-
 	for (uint32_t c = 0; c < parties->classes; c++) {
 		const int64_t slack = slack_ppm(parties, c);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The static partition: counts of slots. It must not know what fills them. */
+/* The static partition: counts of slots. */
 #include <cancel/admission/partition.h>
 
 #include "libcancel/base/struct_size.h"
@@ -8,7 +8,6 @@ int cancel_partition_init(
 	struct cancel_partition *partition, const struct cancel_partition_options *options)
 {
 	struct cancel_partition_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || !o.classes ||
 		o.classes > CANCEL_PARTITION_CLASSES_MAX)
 		return CANCEL_EINVAL;

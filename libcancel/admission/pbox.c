@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pBox's rule: who was deferred beyond its goal, and how long the one who caused it sleeps. It must
- * not know the resource; the caller walks the waiters.
+ * pBox's rule: who was deferred beyond its goal, and how long the one who caused it sleeps. The
+ * caller walks the waiters.
  */
 #include <cancel/admission/pbox.h>
 
@@ -18,7 +18,6 @@
 int cancel_pbox_init(struct cancel_pbox *pbox, const struct cancel_pbox_options *options)
 {
 	struct cancel_pbox_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	*pbox = (struct cancel_pbox){
@@ -71,7 +70,6 @@ static uint64_t starting_penalty_ns(
 	const uint64_t own_goal_ns = fixed_part(execution_ns, pbox->goal_ppm);
 	const uint64_t mean_ns = fixed_root(pbox->worst_deferral_ns) * fixed_root(execution_ns);
 	const uint64_t penalty_ns = fixed_minus(mean_ns, pbox->worst_execution_ns);
-
 	return penalty_ns < own_goal_ns ? penalty_ns : own_goal_ns;
 }
 
@@ -85,7 +83,6 @@ static uint32_t next_step(const struct cancel_pbox *pbox, const struct cancel_pb
 uint64_t cancel_pbox_release(struct cancel_pbox *pbox, struct cancel_pbox_task *holder)
 {
 	uint64_t penalty_ns = 0;
-
 	if (pbox->victims && pbox->worst_deferral_ns >= pbox->penalty_min_ns) {
 		holder->step = next_step(pbox, holder);
 		holder->last_ratio_ppm = pbox->worst_ratio_ppm;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protego: a hill climb on throughput over load, and a test at the door of a lock. It must not know
- * which locks exist; the caller keeps one small object for each lock it monitors.
+ * Protego: a hill climb on throughput over load, and a test at the door of a lock. The caller keeps
+ * one small object for each lock it monitors.
  */
 #include <cancel/admission/protego.h>
 
@@ -17,7 +17,6 @@ int cancel_protego_init(
 	struct cancel_protego *protego, const struct cancel_protego_options *options)
 {
 	struct cancel_protego_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	if (!o.min_credits)
@@ -48,7 +47,6 @@ int cancel_protego_init(
 static bool throughput_follows_load(const struct cancel_protego *protego)
 {
 	uint64_t load = protego->arrived, yield = protego->completed;
-
 	if (protego->arrived > protego->last_arrived) {
 		load = protego->arrived - protego->last_arrived;
 		yield = fixed_minus(protego->completed, protego->last_completed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The AWS retry quota: tokens, and per call what its last retry cost. Chance comes from the
- * caller. It knows no time; now_ns is there so that all budgets are called alike.
+ * The AWS retry quota: tokens, and per call what its last retry cost. Chance comes from the caller.
+ * now_ns is not used; it is there so that all budgets are called alike.
  */
 #include <cancel/admission/retry_aws.h>
 
@@ -20,7 +20,6 @@ int cancel_retry_aws_init(
 	struct cancel_retry_aws *quota, const struct cancel_retry_aws_options *options)
 {
 	struct cancel_retry_aws_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	*quota = (struct cancel_retry_aws){
@@ -39,7 +38,6 @@ bool cancel_retry_aws_admit(struct cancel_retry_aws *quota, uint64_t now_ns,
 	struct cancel_retry_aws_call *call, bool timed_out)
 {
 	const uint32_t cost = timed_out ? quota->timeout_cost : quota->retry_cost;
-
 	(void)now_ns;
 	if (call->retries + 1 >= quota->max_attempts || quota->tokens < cost)
 		return false;
@@ -54,7 +52,6 @@ void cancel_retry_aws_observe(
 {
 	const uint32_t room = quota->capacity - quota->tokens;
 	const uint32_t gift = call->held ? call->held : FIRST_TRY_GIFT;
-
 	(void)now_ns;
 	quota->tokens += gift < room ? gift : room;
 }
@@ -63,7 +60,6 @@ uint64_t cancel_retry_aws_backoff_ns(const struct cancel_retry_aws *quota,
 	const struct cancel_retry_aws_call *call, uint32_t random)
 {
 	uint64_t limit_ns = quota->base_ns;
-
 	for (uint32_t i = 1; i < call->retries && limit_ns < quota->max_ns; i++)
 		limit_ns = fixed_plus(limit_ns, limit_ns);
 	if (limit_ns > quota->max_ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Envoy's retry budget: two counts of work in flight. It knows no time; now_ns is there so that
- * all budgets are called alike.
+ * Envoy's retry budget: two counts of work in flight. now_ns is not used; it is there so that all
+ * budgets are called alike.
  */
 #include <cancel/admission/retry_envoy.h>
 
@@ -15,7 +15,6 @@ int cancel_retry_envoy_init(
 	struct cancel_retry_envoy *budget, const struct cancel_retry_envoy_options *options)
 {
 	struct cancel_retry_envoy_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || o.share_ppm > CANCEL_PPM)
 		return CANCEL_EINVAL;
 	*budget = (struct cancel_retry_envoy){
@@ -28,7 +27,6 @@ int cancel_retry_envoy_init(
 void cancel_retry_envoy_observe(struct cancel_retry_envoy *budget, uint64_t now_ns, int change)
 {
 	const uint64_t step = change < 0 ? (uint64_t)(-(int64_t)change) : (uint64_t)change;
-
 	(void)now_ns;
 	budget->in_flight = change < 0 ? fixed_minus(budget->in_flight, step)
 				       : fixed_plus(budget->in_flight, step);
@@ -38,7 +36,6 @@ bool cancel_retry_envoy_admit(struct cancel_retry_envoy *budget, uint64_t now_ns
 {
 	const uint64_t share = fixed_part(budget->in_flight, budget->share_ppm);
 	const uint64_t limit = share > budget->min_retries ? share : budget->min_retries;
-
 	(void)now_ns;
 	if (budget->retries >= limit)
 		return false;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finagle's retry budget: a balance over the last ten seconds and a reserve below it. It must not
- * know what is retried, nor when.
- */
+/* Finagle's retry budget: a balance over the last ten seconds and a reserve below it. */
 #include <cancel/admission/retry_finagle.h>
 
 #include "libcancel/base/fixed.h"
@@ -21,7 +18,6 @@ int cancel_retry_finagle_init(
 	struct cancel_retry_finagle *budget, const struct cancel_retry_finagle_options *options)
 {
 	struct cancel_retry_finagle_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	if (!o.share_ppm)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gRPC's retry throttle: one count, taken by failures and refilled by successes. It knows no time;
- * now_ns is there so that all budgets are called alike.
+ * gRPC's retry throttle: one count, taken by failures and refilled by successes. now_ns is not
+ * used; it is there so that all budgets are called alike.
  */
 #include <cancel/admission/retry_grpc.h>
 
@@ -16,7 +16,6 @@ int cancel_retry_grpc_init(
 	struct cancel_retry_grpc *budget, const struct cancel_retry_grpc_options *options)
 {
 	struct cancel_retry_grpc_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || o.max_tokens > MAX_TOKENS_MAX)
 		return CANCEL_EINVAL;
 	if (!o.max_tokens)
@@ -34,7 +33,6 @@ int cancel_retry_grpc_init(
 void cancel_retry_grpc_observe(struct cancel_retry_grpc *budget, uint64_t now_ns, bool success)
 {
 	const uint32_t tokens = budget->tokens_milli, room = budget->max_milli - tokens;
-
 	(void)now_ns;
 	if (success)
 		budget->tokens_milli += budget->ratio_milli < room ? budget->ratio_milli : room;

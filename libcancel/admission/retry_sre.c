@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adaptive throttling: two sums over the last two minutes and a comparison with the caller's random
- * number. It must not know why a request was refused.
+ * number.
  */
 #include <cancel/admission/retry_sre.h>
 
@@ -15,7 +15,6 @@ int cancel_retry_sre_init(
 	struct cancel_retry_sre *throttle, const struct cancel_retry_sre_options *options)
 {
 	struct cancel_retry_sre_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	throttle->k_milli = o.k_milli ? o.k_milli : K_MILLI_DEFAULT;
@@ -33,7 +32,6 @@ static uint64_t refusal_odds(const struct cancel_retry_sre *throttle)
 	const uint64_t kept_milli = (uint64_t)throttle->accepts.total * throttle->k_milli;
 	uint64_t over = asked_milli > kept_milli ? asked_milli - kept_milli : 0;
 	uint64_t of = (requests + 1) * 1000;
-
 	while (over >> 31) { /* keeps the shift below in 64 bits */
 		over >>= 1;
 		of >>= 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * SEDA's controller: samples of a window, their percentile, a smoothed error and a rate. The rate
- * is spent by a token bucket. It must not know what a request is.
+ * is spent by a token bucket.
  */
 #include <cancel/admission/seda.h>
 
@@ -53,7 +53,6 @@ static void options_default(struct cancel_seda_options *o)
 int cancel_seda_init(struct cancel_seda *seda, const struct cancel_seda_options *options)
 {
 	struct cancel_seda_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	options_default(&o);
@@ -97,7 +96,6 @@ static uint64_t percentile(uint64_t *samples, uint32_t count, uint32_t ppm)
 	const uint64_t scaled = (uint64_t)count * ppm;
 	const uint32_t rank = (uint32_t)(scaled / CANCEL_PPM) + (scaled % CANCEL_PPM ? 1 : 0);
 	const uint32_t keep = rank ? rank : 1;
-
 	for (uint32_t n = count;; n--) {
 		uint32_t largest = 0;
 
@@ -113,7 +111,6 @@ static uint64_t percentile(uint64_t *samples, uint32_t count, uint32_t ppm)
 static uint64_t next_rate(const struct cancel_seda *seda)
 {
 	uint64_t rate = seda->rate_milli;
-
 	if (seda->error_ppm > 0) {
 		rate = rate * 1000 / seda->divide_milli;
 	} else if (seda->error_ppm < INCREASE_BELOW_PPM) {

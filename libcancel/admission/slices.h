@@ -17,7 +17,6 @@ static inline void slices_init(struct cancel_slices *slices, uint64_t while_ns)
 static inline void slices_advance(struct cancel_slices *slices, uint64_t now_ns)
 {
 	const uint64_t head = now_ns / slices->slice_ns;
-
 	if (head <= slices->head)
 		return;
 	if (head - slices->head >= CANCEL_SLICES) {
@@ -27,7 +26,6 @@ static inline void slices_advance(struct cancel_slices *slices, uint64_t now_ns)
 	}
 	while (slices->head < head) {
 		int64_t *oldest = &slices->sums[++slices->head % CANCEL_SLICES];
-
 		slices->total -= *oldest;
 		*oldest = 0;
 	}

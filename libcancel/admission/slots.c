@@ -12,7 +12,6 @@
 int cancel_slots_init(struct cancel_slots *slots, const struct cancel_slots_options *options)
 {
 	struct cancel_slots_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	if (!o.min_slots)
@@ -53,13 +52,11 @@ void cancel_slots_observe(
 {
 	const uint64_t high = (uint64_t)slots->runnable_a_cpu * cpus;
 	const uint64_t low = high / 2 ? high / 2 : 1;
-
 	if (now_ns < slots->next_sample_ns)
 		return;
 	slots->next_sample_ns = fixed_plus(now_ns, slots->period_ns);
 	if (runnable >= high) {
-		/* A limit nobody reaches, or that many already exceed, says nothing when lowered.
-		 */
+		/* A limit that nobody reaches, or that is exceeded, tells nothing when lowered. */
 		if (slots->used && slots->used <= slots->total && slots->total > slots->min_slots)
 			slots->total--;
 	} else if (runnable <= low && slots->used >= slots->total &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The caller's copy of a service's admission level. It owns freshness: which reply is newer, and
- * when a level is too old to refuse anything by. It must not know how levels travel.
+ * when a level is too old to refuse anything by.
  */
 #include <cancel/admission/upstream.h>
 
@@ -14,7 +14,6 @@ int cancel_upstream_init(
 	struct cancel_upstream *upstream, const struct cancel_upstream_options *options)
 {
 	struct cancel_upstream_options o;
-
 	if (!struct_size_read(&o, sizeof o, options))
 		return CANCEL_EINVAL;
 	*upstream = (struct cancel_upstream){ .ttl_ns = o.ttl_ns ? o.ttl_ns : TTL_NS_DEFAULT };
@@ -50,7 +49,6 @@ void cancel_upstream_observe(
 uint64_t cancel_upstream_take_shed(struct cancel_upstream *upstream)
 {
 	const uint64_t shed = upstream->shed;
-
 	upstream->shed = 0;
 	return shed;
 }

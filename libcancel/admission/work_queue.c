@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The work queue: a pairing heap a tenant (Fredman, Sedgewick, Sleator, Tarjan 1986), whose nodes
- * lie in the caller's requests, and the choice among the tenants' first. It must not know what work
- * is. No recursion: the two passes of a pairing heap are loops over lists.
+ * lie in the caller's requests, and the choice among the tenants' first. No recursion: the two
+ * passes of a pairing heap are loops over lists.
  */
 #include <cancel/admission/work_queue.h>
 
@@ -16,7 +16,6 @@ int cancel_work_queue_init(
 	struct cancel_work_queue *queue, const struct cancel_work_queue_options *options)
 {
 	struct cancel_work_queue_options o;
-
 	if (!struct_size_read(&o, sizeof o, options) || o.tenants > CANCEL_WORK_TENANTS_MAX ||
 		o.order > CANCEL_WORK_PRIORITY_FIRST)
 		return CANCEL_EINVAL;
@@ -56,10 +55,8 @@ static struct cancel_work *join(struct cancel_work *a, struct cancel_work *b)
 static struct cancel_work *join_siblings(struct cancel_work *list)
 {
 	struct cancel_work *pairs = NULL, *root = NULL;
-
 	while (list) {
 		struct cancel_work *a = list, *b = a->next;
-
 		list = b ? b->next : NULL;
 		a->next = a->previous = NULL;
 		if (b)
@@ -70,7 +67,6 @@ static struct cancel_work *join_siblings(struct cancel_work *list)
 	}
 	while (pairs) {
 		struct cancel_work *const a = pairs;
-
 		pairs = a->next;
 		a->next = NULL;
 		root = join(root, a);
@@ -95,7 +91,6 @@ bool cancel_work_queue_push(
 void cancel_work_queue_remove(struct cancel_work_queue *queue, struct cancel_work *work)
 {
 	struct cancel_work **const first = &queue->first[work->tenant];
-
 	if (!work->queued)
 		return;
 	struct cancel_work *const below = join_siblings(work->child);
@@ -120,14 +115,12 @@ static bool poorer(const struct cancel_work_queue *queue, uint32_t a, uint32_t b
 {
 	const uint64_t of_a = queue->used[a] * queue->weights[b];
 	const uint64_t of_b = queue->used[b] * queue->weights[a];
-
 	return of_a != of_b ? of_a < of_b : queue->first[a]->sequence < queue->first[b]->sequence;
 }
 
 static bool goes_first(const struct cancel_work_queue *queue, uint32_t a, uint32_t b)
 {
 	const uint32_t of_a = queue->first[a]->priority, of_b = queue->first[b]->priority;
-
 	if (queue->order == CANCEL_WORK_PRIORITY_FIRST && of_a != of_b)
 		return of_a < of_b;
 	return poorer(queue, a, b);
@@ -136,7 +129,6 @@ static bool goes_first(const struct cancel_work_queue *queue, uint32_t a, uint32
 struct cancel_work *cancel_work_queue_pop(struct cancel_work_queue *queue, uint64_t now_ns)
 {
 	int best = -1;
-
 	(void)now_ns;
 	for (uint32_t t = 0; t < queue->tenants; t++)
 		if (queue->first[t] && (best < 0 || goes_first(queue, t, (uint32_t)best)))

@@ -27,14 +27,12 @@ static inline uint64_t fixed_minus(uint64_t later, uint64_t earlier)
 static inline uint64_t fixed_plus(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
-
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 static inline uint64_t fixed_times(uint64_t a, uint64_t b)
 {
 	uint64_t product;
-
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
@@ -42,7 +40,6 @@ static inline uint64_t fixed_times(uint64_t a, uint64_t b)
 static inline uint64_t fixed_divide_wide(uint64_t high, uint64_t low, uint64_t denominator)
 {
 	uint64_t quotient = 0;
-
 	for (uint32_t bit = 64; bit-- > 0;) {
 		uint64_t carry = high >> 63;
 
@@ -86,7 +83,6 @@ static inline uint32_t fixed_ppm(uint64_t part, uint64_t whole)
 static inline uint64_t fixed_root(uint64_t value)
 {
 	uint64_t guess, better;
-
 	if (value < 2)
 		return value;
 	guess = 1ull << ((64u - (uint32_t)__builtin_clzll(value) + 1) / 2);

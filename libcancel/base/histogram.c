@@ -8,7 +8,6 @@
 uint64_t histogram_lower_ns(uint32_t index)
 {
 	uint32_t octave = index >> HISTOGRAM_SUB_BITS;
-
 	if (octave == 0)
 		return index;
 	return (uint64_t)(HISTOGRAM_SUB + (index & (HISTOGRAM_SUB - 1))) << (octave - 1);
@@ -17,14 +16,12 @@ uint64_t histogram_lower_ns(uint32_t index)
 uint64_t histogram_middle_ns(uint32_t index)
 {
 	uint64_t lower_ns = histogram_lower_ns(index);
-
 	return lower_ns + (histogram_lower_ns(index + 1) - lower_ns) / 2;
 }
 
 uint64_t histogram_total(const uint64_t counts[CANCEL_HISTOGRAM_MAX])
 {
 	uint64_t total = 0;
-
 	for (uint32_t i = 0; i < CANCEL_HISTOGRAM_MAX; i++)
 		total += counts[i];
 	return total;

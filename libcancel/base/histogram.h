@@ -19,7 +19,6 @@
 static inline uint32_t histogram_index(uint64_t value_ns)
 {
 	uint32_t octave, index;
-
 	if (value_ns < HISTOGRAM_SUB)
 		return (uint32_t)value_ns;
 	octave = 63u - (uint32_t)__builtin_clzll(value_ns) - HISTOGRAM_SUB_BITS;

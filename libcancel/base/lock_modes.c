@@ -12,7 +12,6 @@ static const uint8_t shared_exclusive[CANCEL_LOCK_MODES_MAX] = {
 uint32_t lock_modes_count(const uint8_t conflicts[CANCEL_LOCK_MODES_MAX])
 {
 	uint32_t modes = 0;
-
 	for (uint32_t i = 0; i < CANCEL_LOCK_MODES_MAX; i++) {
 		if (conflicts[i])
 			modes = i + 1;

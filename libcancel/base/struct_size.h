@@ -20,7 +20,6 @@
 static inline bool struct_size_read(void *to, size_t to_bytes, const void *from)
 {
 	size_t from_bytes;
-
 	memset(to, 0, to_bytes);
 	if (!from)
 		return true;

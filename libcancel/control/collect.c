@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect.c - owns the ledger. Reads what tracked threads write, judges nothing.
+ * collect.c - owns the ledger, which it reads from what the tracked threads write.
  *
  * Each task is in a ledger once, live or among the ended: totals.c says how.
  */
@@ -136,7 +136,7 @@ static void fill_resource(struct collector *c, uint32_t index)
 		.waits = ended->waits,
 		.acquires = ended->acquires,
 	};
-	memcpy(r->conflicts, from->conflicts, sizeof(r->conflicts));
+	memcpy(r->conflicts, from->conflicts, sizeof r->conflicts);
 }
 
 void collect(struct collector *c, uint64_t now_ns)

@@ -58,7 +58,7 @@ static struct {
 	uint64_t held_back[CANCEL_CAUSE_COUNT];
 } c = { .wake = PTHREAD_MUTEX_INITIALIZER, .shown = PTHREAD_MUTEX_INITIALIZER };
 
-/* ---- Time ---------------------------------------------------------------------------------- */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 static void apply_precision(bool wanted)
 {
@@ -155,8 +155,8 @@ static void show(const struct cancel_ledger *l, const struct cancel_verdict *v, 
 	s->turn_last_ns = took_ns;
 	if (took_ns > s->turn_worst_ns)
 		s->turn_worst_ns = took_ns;
-	memcpy(c.contention_ppm, v->contention_ppm, sizeof(c.contention_ppm));
-	memcpy(c.raw_metric, v->raw_metric, sizeof(c.raw_metric));
+	memcpy(c.contention_ppm, v->contention_ppm, sizeof c.contention_ppm);
+	memcpy(c.raw_metric, v->raw_metric, sizeof c.raw_metric);
 	c.calm_mask = v->calm_mask;
 	if (v->held_back != CANCEL_CAUSE_NONE && v->held_back < CANCEL_CAUSE_COUNT)
 		c.held_back[v->held_back]++;
@@ -199,7 +199,7 @@ static void turn(void)
 	records_window(ledger, &c.verdict);
 }
 
-/* ---- Options that change while it runs ------------------------------------------------------ */
+/* ---- Options that change while it runs ------------------------------------------------------- */
 
 static void fill_pipeline_config(void)
 {
@@ -232,7 +232,7 @@ static void apply_options(void)
 	apply_precision(c.verdict.precise);
 }
 
-/* ---- The thread ---------------------------------------------------------------------------- */
+/* ---- The thread ------------------------------------------------------------------------------ */
 
 /* Sleeps until due_ns of CLOCK_MONOTONIC; false when it is time to stop. */
 static bool sleep_until(uint64_t due_ns)
@@ -319,9 +319,9 @@ static void forget_shown(void)
 {
 	pthread_mutex_lock(&c.shown);
 	c.calm_mask = 0;
-	memset(c.held_back, 0, sizeof(c.held_back));
-	memset(c.contention_ppm, 0, sizeof(c.contention_ppm));
-	memset(c.raw_metric, 0, sizeof(c.raw_metric));
+	memset(c.held_back, 0, sizeof c.held_back);
+	memset(c.contention_ppm, 0, sizeof c.contention_ppm);
+	memset(c.raw_metric, 0, sizeof c.raw_metric);
 	c.status = (struct cancel_status){ .started_ns = clock_precise_ns() };
 	pthread_mutex_unlock(&c.shown);
 }
@@ -337,7 +337,7 @@ static void begin(const struct options *o)
 	c.next_second_ns = 0;
 	for (uint32_t i = 0; i < o->class_count; i++)
 		c.slo_given[i] = o->classes[i].slo_ns != 0;
-	memset(&c.verdict, 0, sizeof(c.verdict));
+	memset(&c.verdict, 0, sizeof c.verdict);
 }
 
 /* As many as may live at once; but slots that an earlier run with more of them used are used
@@ -412,7 +412,7 @@ void controller_contention(struct cancel_resource_info *resources, size_t count)
 void controller_held_back(uint64_t held_back[CANCEL_CAUSE_COUNT])
 {
 	pthread_mutex_lock(&c.shown);
-	memcpy(held_back, c.held_back, sizeof(c.held_back));
+	memcpy(held_back, c.held_back, sizeof c.held_back);
 	pthread_mutex_unlock(&c.shown);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deliver.c - owns the delivery thread and its queue. It decides nothing: it takes a task to
- * DELIVERING, runs the host's action there, and says what became of it. word.c argues why that is
- * safe.
+ * deliver.c - owns the delivery thread and its queue. The thread takes a task to DELIVERING, runs
+ * the host's action there, and says what became of it. word.c argues why that is safe.
  *
  * A thread of its own, because an action is the host's code: however long it takes, the controller
  * goes on looking. No lock is held while an action runs.

@@ -27,7 +27,7 @@ void log_line(const char *format, ...)
 	char text[CANCEL_TEXT_MAX];
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
 	if (host_line)
 		host_line(host_arg, text);

@@ -35,7 +35,7 @@ static bool read_task(struct slot *s, uint64_t now_ns, struct cancel_task_info *
 	info->progress_done = t.progress_done;
 	info->progress_expected = t.progress_expected;
 	info->entry_count = t.entry_count;
-	snprintf(info->class_name, sizeof(info->class_name), "%s",
+	snprintf(info->class_name, sizeof info->class_name, "%s",
 		run.classes[t.class_index % CANCEL_CLASSES_MAX].name);
 	return true;
 }
@@ -61,7 +61,7 @@ int cancel_read_task(struct cancel_task task, struct cancel_task_info *info)
 	return 0;
 }
 
-/* ---- Resources ----------------------------------------------------------------------------- */
+/* ---- Resources ------------------------------------------------------------------------------- */
 
 static void add_use(const struct cancel_ledger_entry *e, struct cancel_resource_info *r)
 {
@@ -92,8 +92,8 @@ static void describe(uint32_t index, const struct ended_use *ended, struct cance
 	const struct resource *from = resource_at(index);
 	struct cancel_ledger_resource *l = &r->ledger;
 	*r = (struct cancel_resource_info){ 0 };
-	memcpy(r->name, from->name, sizeof(r->name));
-	memcpy(l->conflicts, from->conflicts, sizeof(l->conflicts));
+	memcpy(r->name, from->name, sizeof r->name);
+	memcpy(l->conflicts, from->conflicts, sizeof l->conflicts);
 	l->type = (enum cancel_resource_type)resource_type(resource_id(index));
 	l->capacity = from->capacity;
 	l->ended_wait_ns = ended->wait_ns;
@@ -120,7 +120,7 @@ size_t cancel_snapshot_resources(struct cancel_resource_info *resources, size_t 
 	return n;
 }
 
-/* ---- Status and counters ------------------------------------------------------------------- */
+/* ---- Status and counters --------------------------------------------------------------------- */
 
 void cancel_read_status(struct cancel_status *status)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.c - owns the table of options. Knows their names, ranges and defaults, not their use.
+ * options.c - owns the table of options: their names, ranges and defaults.
  *
  * Three sources, later ones win: the default, the host's struct cancel_config, the environment. A
  * host's mistake is an error; an operator's typing mistake is one log line, and the host starts.
@@ -62,7 +62,7 @@ static const struct option table[] = {
 	THRESHOLD(release_wait_ms, 1, 3600000),
 	THRESHOLD(quarantine_ms, 0, 86400000),
 };
-#define OPTIONS	   (sizeof(table) / sizeof(table[0]))
+#define OPTIONS	   (sizeof table / sizeof table[0])
 #define THRESHOLDS 14
 _Static_assert(sizeof(struct cancel_pipeline_config) <=
 		       offsetof(struct cancel_pipeline_config, late_share_ppm) + THRESHOLDS * 4 + 4,
@@ -73,7 +73,7 @@ static uint32_t *number_of(struct options *o, const struct option *option)
 	return (uint32_t *)((char *)o + option->offset);
 }
 
-/* ---- One value ----------------------------------------------------------------------------- */
+/* ---- One value ------------------------------------------------------------------------------- */
 
 static int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value)
 {
@@ -120,7 +120,7 @@ static int set_text(char *to, size_t room, const char *text)
 static int parse_ms(const char *text, size_t length, uint64_t *ns)
 {
 	char number[32], *end;
-	if (length == 0 || length >= sizeof(number))
+	if (length == 0 || length >= sizeof number)
 		return CANCEL_EINVAL;
 	memcpy(number, text, length);
 	number[length] = '\0';
@@ -183,7 +183,7 @@ static int set_policy(struct options *o, const char *text)
 	if (!policy)
 		return CANCEL_EINVAL;
 	o->pipeline.policy = policy;
-	return set_text(o->policy, sizeof(o->policy), text);
+	return set_text(o->policy, sizeof o->policy, text);
 }
 
 static int set_estimator(struct options *o, const char *text)
@@ -192,7 +192,7 @@ static int set_estimator(struct options *o, const char *text)
 	if (!estimator)
 		return CANCEL_EINVAL;
 	o->pipeline.estimator = estimator;
-	return set_text(o->estimator, sizeof(o->estimator), text);
+	return set_text(o->estimator, sizeof o->estimator, text);
 }
 
 static int set_value(struct options *o, const struct option *option, const char *text)
@@ -215,7 +215,7 @@ static int set_value(struct options *o, const struct option *option, const char 
 	return CANCEL_EINVAL;
 }
 
-/* ---- All of them --------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static int set_from_host(uint32_t *to, const char *name, uint32_t value)
 {
@@ -251,18 +251,18 @@ static int read_classes(struct options *o, const struct cancel_config *c)
 
 static int read_pipeline(struct options *o, const struct cancel_config *c)
 {
-	if (!struct_size_read(&o->pipeline, sizeof(o->pipeline), c->pipeline))
+	if (!struct_size_read(&o->pipeline, sizeof o->pipeline, c->pipeline))
 		return CANCEL_EINVAL;
-	o->pipeline.struct_size = sizeof(o->pipeline);
+	o->pipeline.struct_size = sizeof o->pipeline;
 	settings_fill(&o->pipeline);
 	const char *policy = c->policy ? c->policy : "multi-objective";
 	const char *estimator = c->estimator ? c->estimator : "proportional";
 	if (o->pipeline.policy && !c->policy)
-		snprintf(o->policy, sizeof(o->policy), "%s", o->pipeline.policy->name);
+		snprintf(o->policy, sizeof o->policy, "%s", o->pipeline.policy->name);
 	else if (set_policy(o, policy))
 		return CANCEL_EINVAL;
 	if (o->pipeline.estimator && !c->estimator)
-		snprintf(o->estimator, sizeof(o->estimator), "%s", o->pipeline.estimator->name);
+		snprintf(o->estimator, sizeof o->estimator, "%s", o->pipeline.estimator->name);
 	else if (set_estimator(o, estimator))
 		return CANCEL_EINVAL;
 	return 0;
@@ -281,7 +281,7 @@ static int read_config(struct options *o, const struct cancel_config *c)
 		set_from_host(&o->rerun_max_ms, "rerun_max_ms", c->rerun_max_ms) ||
 		set_from_host(&o->action_max_ms, "action_max_ms", c->action_max_ms))
 		return CANCEL_EINVAL;
-	if (c->journal_path && set_text(o->journal, sizeof(o->journal), c->journal_path))
+	if (c->journal_path && set_text(o->journal, sizeof o->journal, c->journal_path))
 		return CANCEL_EINVAL;
 	if (read_classes(o, c) || read_pipeline(o, c))
 		return CANCEL_EINVAL;
@@ -300,12 +300,12 @@ static void read_environment(struct options *o, option_complaint complain)
 {
 	for (size_t i = 0; i < OPTIONS; i++) {
 		char variable[64], line[CANCEL_TEXT_MAX];
-		variable_name(variable, sizeof(variable), table[i].name);
+		variable_name(variable, sizeof variable, table[i].name);
 		const char *value = secure_getenv(variable);
 		if (!value || !set_value(o, &table[i], value))
 			continue;
 		count(CANCEL_COUNT_options_rejected);
-		snprintf(line, sizeof(line), "%s=%.64s is not a value this option takes: ignored",
+		snprintf(line, sizeof line, "%s=%.64s is not a value this option takes: ignored",
 			variable, value);
 		complain(o, line);
 	}
@@ -315,7 +315,7 @@ int options_read(struct options *o, const struct cancel_config *config, option_c
 {
 	struct cancel_config c;
 	*o = (struct options){ 0 };
-	if (!struct_size_read(&c, sizeof(c), config))
+	if (!struct_size_read(&c, sizeof c, config))
 		return CANCEL_EINVAL;
 	int error = read_config(o, &c);
 	if (error)
@@ -336,7 +336,7 @@ int options_set(struct options *o, const char *name, const char *value, bool liv
 	return CANCEL_EINVAL;
 }
 
-/* ---- As text ------------------------------------------------------------------------------- */
+/* ---- As text --------------------------------------------------------------------------------- */
 
 static void slo_text(const struct options *o, char *value)
 {
@@ -360,7 +360,7 @@ int options_text(const struct options *o, uint32_t index, const char **name,
 	switch (option->kind) {
 	case NUMBER:
 	case SWITCH:
-		memcpy(&number, at, sizeof(number));
+		memcpy(&number, at, sizeof number);
 		snprintf(value, CANCEL_TEXT_MAX, "%u", number);
 		break;
 	case MODE:

@@ -29,7 +29,7 @@ static cancel_window_listener window_listener;
 static void *window_listener_arg;
 static bool calling;
 
-/* ---- Listeners ----------------------------------------------------------------------------- */
+/* ---- Listeners ------------------------------------------------------------------------------- */
 
 static void call_ended(void)
 {
@@ -91,7 +91,7 @@ void cancel_set_window_listener(cancel_window_listener call, void *arg)
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- Records ------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 static struct cancel_decision_record *find(uint64_t serial)
 {
@@ -106,7 +106,7 @@ static void take_decision(const struct cancel_verdict *v)
 	const struct cancel_decision *d = &v->decision;
 	struct cancel_decision_record *r = &records[record_count % CANCEL_RECORDS_KEPT];
 	pthread_mutex_lock(&lock);
-	memset(r, 0, sizeof(*r));
+	memset(r, 0, sizeof *r);
 	r->serial = d->serial;
 	r->decision = *d;
 	r->outcome.serial = d->serial;
@@ -140,7 +140,7 @@ static void take_stack(struct cancel_decision_record *r)
 		!stack_take(r->decision.target.task, text))
 		return;
 	pthread_mutex_lock(&lock);
-	memcpy(r->stack, text, sizeof(r->stack));
+	memcpy(r->stack, text, sizeof r->stack);
 	pthread_mutex_unlock(&lock);
 	tell(CANCEL_CHANGE_STACK, r);
 }
@@ -158,7 +158,7 @@ void records_take(const struct cancel_verdict *v)
 void records_forget(void)
 {
 	pthread_mutex_lock(&lock);
-	memset(records, 0, sizeof(records));
+	memset(records, 0, sizeof records);
 	record_count = 0;
 	pthread_mutex_unlock(&lock);
 }

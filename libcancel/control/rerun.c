@@ -46,7 +46,7 @@ static struct returning returning[RETURNING_MAX];
 static uint32_t next_returning;
 static uint64_t longest_ns;
 
-/* ---- What the controller knows --------------------------------------------------------- */
+/* ---- What the controller knows --------------------------------------------------------------- */
 
 static struct returning *find_returning(uint64_t signature, uint32_t class_index)
 {
@@ -96,14 +96,14 @@ void rerun_limit_ms(uint32_t rerun_max_ms)
 void rerun_forget(void)
 {
 	pthread_mutex_lock(&lock);
-	memset(tickets, 0, sizeof(tickets));
-	memset(calm_since_ns, 0, sizeof(calm_since_ns));
-	memset(granted_ns, 0, sizeof(granted_ns));
-	memset(returning, 0, sizeof(returning));
+	memset(tickets, 0, sizeof tickets);
+	memset(calm_since_ns, 0, sizeof calm_since_ns);
+	memset(granted_ns, 0, sizeof granted_ns);
+	memset(returning, 0, sizeof returning);
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- What a task asks; all under the lock ---------------------------------------------- */
+/* ---- What a task asks; all under the lock ---------------------------------------------------- */
 
 static bool all_calm(uint64_t mask, uint64_t needed_ns, uint64_t now_ns)
 {
@@ -179,7 +179,6 @@ static enum cancel_rerun_answer answer(
 	bool background = load_relaxed(&s->flags) & CANCEL_BACKGROUND;
 	struct ticket *mine = find_ticket(ticket->id, id);
 	enum cancel_rerun_answer says = CANCEL_WAIT;
-
 	if (load_relaxed(&s->cold->reason) == CANCEL_REASON_MANUAL)
 		says = CANCEL_DROP;
 	else if (now_ns >= deadline_ns(s))
@@ -199,7 +198,7 @@ static enum cancel_rerun_answer answer(
 	return says;
 }
 
-/* ---- The call ------------------------------------------------------------------------------ */
+/* ---- The call -------------------------------------------------------------------------------- */
 
 /* What it held is back, whether or not it has looked at its request; then it begins again. What it
  * did so far is wasted. */
@@ -266,6 +265,6 @@ void rerun_lock_for_fork(void)
 void rerun_unlock_after_fork(bool child)
 {
 	if (child)
-		memset(tickets, 0, sizeof(tickets));
+		memset(tickets, 0, sizeof tickets);
 	pthread_mutex_unlock(&lock);
 }

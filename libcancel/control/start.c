@@ -37,7 +37,7 @@ static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER; /* of the two belo
 static bool started;
 static struct options options;
 
-/* ---- Fork ---------------------------------------------------------------------------------- */
+/* ---- Fork ------------------------------------------------------------------------------------ */
 
 static void before_fork(void)
 {
@@ -87,7 +87,7 @@ static void prepare_once(void)
 	pthread_atfork(before_fork, in_parent, in_child);
 }
 
-/* ---- Start --------------------------------------------------------------------------------- */
+/* ---- Start ----------------------------------------------------------------------------------- */
 
 static void complain(const struct options *o, const char *line)
 {
@@ -109,7 +109,7 @@ static void publish_options(const struct options *o)
 {
 	for (uint32_t i = 0; i < o->class_count; i++) {
 		struct run_class *class = &run.classes[i];
-		snprintf(class->name, sizeof(class->name), "%s", o->classes[i].name);
+		snprintf(class->name, sizeof class->name, "%s", o->classes[i].name);
 		store_relaxed(&class->slo_ns, o->classes[i].slo_ns);
 		store_relaxed(&class->exempt, o->classes[i].exempt);
 	}
@@ -206,7 +206,7 @@ int cancel_stop(void)
 	return error;
 }
 
-/* ---- Options and small things ------------------------------------------------------------- */
+/* ---- Options and small things ---------------------------------------------------------------- */
 
 int cancel_set_option(const char *name, const char *value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text.c - turns the core's structs into the one line an operator reads. Decides nothing.
+ * text.c - turns the core's structs into the one line an operator reads.
  */
 #include "libcancel/control/text.h"
 
@@ -55,10 +55,10 @@ void text_of_decision(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX
 {
 	char task[80], resource[CANCEL_NAME_MAX], runner_up[48] = "";
 	uint32_t r = main_resource(d);
-	task_name(task, sizeof(task), d->target.key, d->target.sequence, d->target.class_index);
+	task_name(task, sizeof task, d->target.key, d->target.sequence, d->target.class_index);
 	cancel_resource_name((int)r, resource);
 	if (d->runner_up.task)
-		snprintf(runner_up, sizeof(runner_up), "; runner-up %.2f",
+		snprintf(runner_up, sizeof runner_up, "; runner-up %.2f",
 			whole(d->runner_up.gain_micro[r]));
 	snprintf(text, CANCEL_TEXT_MAX, "%s %s: %u %% of execution time lost to %s; gain %.2f%s%s",
 		task, what_happened(d), percent(d->contention_ppm[r]), resource,
@@ -78,7 +78,7 @@ void text_of_held(const struct cancel_verdict *v, char text[CANCEL_TEXT_MAX])
 			cancel_cause_name(v->held_back));
 		return;
 	}
-	task_name(task, sizeof(task), held->key, held->sequence, held->class_index);
+	task_name(task, sizeof task, held->key, held->sequence, held->class_index);
 	snprintf(text, CANCEL_TEXT_MAX, "nothing cancelled: %s carries %u %%, but %s", task,
 		percent(held->blame_ppm), cancel_cause_name(held->held_back));
 }

@@ -6,9 +6,9 @@
  * holds nobody saw) is rooted at the resource and blamed on nobody.
  *
  * Waiters of an instance that wait for the same holders share a *front*, so the work is holders x
- * fronts, not holders x waiters. It does not know who may be cancelled.
+ * fronts, not holders x waiters.
  */
-#include <libcancel/core/attribute.h>
+#include "libcancel/core/attribute.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -34,7 +34,6 @@ struct flow {
 static uint64_t charged_ns(const struct flow *f, uint32_t r)
 {
 	const struct window_resource *res = &f->w->resources[r];
-
 	if (f->ledger->resources[r].type == CANCEL_MEMORY)
 		return fixed_min(res->wait_ns, res->use_ns);
 	return res->wait_ns;
@@ -64,7 +63,6 @@ static uint64_t divisor_of(
 {
 	const struct cancel_ledger_resource *res = &f->ledger->resources[site->resource];
 	uint64_t use_ns = 0, whole_ns = span_ns;
-
 	switch (f->c->types[site->resource]) {
 	case CANCEL_MEMORY:
 		return fixed_max(f->w->resources[site->resource].use_ns, site->use_ns);
@@ -93,7 +91,6 @@ static uint8_t blocked_by(const struct flow *f, const struct site *site, const s
 {
 	uint8_t mask = contested_blockers(f->c, wait->resource, wait->mode), all = 0;
 	uint8_t own = mask;
-
 	if (wait->mode == 0 || wait->since_ns == 0)
 		return mask;
 	for (uint32_t a = 0; a < CANCEL_LOCK_MODES_MAX; a++) {
@@ -111,7 +108,6 @@ static void join_front(const struct flow *f, uint32_t index)
 {
 	struct waiting *wait = &f->h->waits[index];
 	struct site *site = &f->c->sites[wait->site];
-
 	if (f->c->types[wait->resource] == CANCEL_LOCK)
 		wait->blocked_by = blocked_by(f, site, wait);
 	for (uint32_t i = site->first_front; i != NONE; i = f->h->waits[i].next_front) {
@@ -132,7 +128,6 @@ static uint64_t concurrent_ns(
 {
 	const struct window_resource *res = &f->w->resources[wait->resource];
 	uint64_t delta_ns = fixed_min(wait->delta_ns, holding->held_ns);
-
 	if (f->c->types[wait->resource] == CANCEL_MEMORY) {
 		/* Stalls are strewn over the window; without an SLO their cause is not known. */
 		if (!wait->bears_slo || res->wait_ns == 0)
@@ -154,7 +149,6 @@ static uint64_t pass_on(const struct flow *f, const struct holding *holding, uin
 {
 	uint32_t slot = f->ledger->tasks[holding->task].slot, first = f->h->tasks[slot].first_wait;
 	uint64_t waited_ns = 0, passed_ns, kept_ns = blame_ns;
-
 	if (first == NONE)
 		return blame_ns;
 	for (uint32_t i = first; i != NONE; i = f->h->waits[i].next_of_task)
@@ -191,7 +185,6 @@ static void spread(struct flow *f, const struct site *site, uint8_t mask, uint64
 	uint64_t *rooted_ns = &f->a->rooted_ns[site->resource];
 	bool passes = !f->last && f->c->types[site->resource] != CANCEL_MEMORY;
 	uint64_t nobody_ns = delay_ns;
-
 	for (uint32_t i = site->first_holding; i != NONE; i = f->c->holdings[i].next_of_site) {
 		struct holding *holding = &f->c->holdings[i];
 		uint64_t blame_ns, kept_ns;
@@ -237,7 +230,6 @@ static void find_ended(struct flow *f)
 static uint64_t ended_share_ns(const struct flow *f, const struct site *site)
 {
 	uint64_t active_wait_ns = f->w->resources[site->resource].active_wait_ns;
-
 	if (f->c->types[site->resource] == CANCEL_MEMORY)
 		return f->ended_ns[site->resource]; /* its only site */
 	if (active_wait_ns == 0)
@@ -251,8 +243,7 @@ static uint64_t ended_share_ns(const struct flow *f, const struct site *site)
 static void spread_ended(struct flow *f)
 {
 	uint64_t left_ns[CANCEL_RESOURCES_MAX];
-
-	memcpy(left_ns, f->ended_ns, sizeof(left_ns));
+	memcpy(left_ns, f->ended_ns, sizeof left_ns);
 	for (uint32_t i = 0; i < f->c->site_count; i++) {
 		const struct site *site = &f->c->sites[i];
 		uint64_t delay_ns = ended_share_ns(f, site);
@@ -275,7 +266,6 @@ static void spread_ended(struct flow *f)
 static bool hop(struct flow *f)
 {
 	bool more = false;
-
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
 		struct waiting *front = &f->h->waits[i];
 		const struct site *site = &f->c->sites[front->site];
@@ -297,7 +287,6 @@ static bool hop(struct flow *f)
 static void follow(struct flow *f)
 {
 	bool more = true;
-
 	f->last = false;
 	spread_ended(f);
 	for (uint32_t hops = 1; more && hops <= HOPS_MAX; hops++) {
@@ -310,7 +299,6 @@ static void follow(struct flow *f)
 static uint64_t unseen_use_ns(const struct flow *f, uint32_t r)
 {
 	uint64_t seen_ns = 0;
-
 	for (uint32_t i = 0; i < f->c->site_count; i++) {
 		if (f->c->sites[i].resource == r)
 			seen_ns += f->c->sites[i].use_ns;
@@ -324,7 +312,6 @@ static uint64_t hand_on_from(const struct flow *f, uint32_t r, uint64_t waited_n
 	uint64_t ended_ns[CANCEL_RESOURCES_MAX])
 {
 	uint64_t unseen_ns = unseen_use_ns(f, r), kept_ns = f->nobody_ns[r];
-
 	if (waited_ns > unseen_ns / 4 * NESTED_QUARTERS)
 		return kept_ns;
 	for (uint32_t q = 0; q < f->w->resource_count; q++) {
@@ -348,7 +335,6 @@ static bool hand_on(struct flow *f)
 {
 	uint64_t ended_ns[CANCEL_RESOURCES_MAX] = { 0 }, waited_ns = 0;
 	bool more = false;
-
 	for (uint32_t r = 0; r < f->w->resource_count; r++)
 		waited_ns += f->c->types[r] == CANCEL_QUEUE ? 0 : f->ended_ns[r];
 	for (uint32_t r = 0; r < f->w->resource_count; r++) {
@@ -359,7 +345,7 @@ static bool hand_on(struct flow *f)
 		more |= kept_ns != f->nobody_ns[r];
 		f->a->rooted_ns[r] += kept_ns;
 	}
-	memcpy(f->ended_ns, ended_ns, sizeof(ended_ns));
+	memcpy(f->ended_ns, ended_ns, sizeof ended_ns);
 	return more;
 }
 
@@ -415,9 +401,8 @@ void attribute_step(struct attribution *a, struct contested *c, struct history *
 	const struct cancel_ledger *ledger, const struct window *w, bool thorough)
 {
 	struct flow f = { .a = a, .c = c, .h = h, .ledger = ledger, .w = w };
-
 	a->stuck = a->blamed = false;
-	memset(a->rooted_ns, 0, sizeof(a->rooted_ns));
+	memset(a->rooted_ns, 0, sizeof a->rooted_ns);
 	contested_clear(c);
 	if (w->wait_ns &&
 		(thorough || w->overdue || w->wait_ns >= w->active_ns / 100 * QUIET_PERCENT)) {
@@ -435,7 +420,7 @@ void attribute_step(struct attribution *a, struct contested *c, struct history *
 	}
 	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++) {
 		memmove(&a->rooted_us[r][1], &a->rooted_us[r][0],
-			(BLAME_WINDOWS - 1) * sizeof(a->rooted_us[r][0]));
+			(BLAME_WINDOWS - 1) * sizeof a->rooted_us[r][0]);
 		a->rooted_us[r][0] = a->rooted_ns[r] / 1000;
 	}
 }
@@ -444,7 +429,6 @@ uint64_t attribute_blame_us(const struct past_usage *usage, uint32_t window_numb
 {
 	uint32_t age = window_number - usage->blamed_window;
 	uint64_t sum_us = 0;
-
 	if (age >= BLAME_WINDOWS)
 		return 0;
 	for (uint32_t k = 0; k + age < BLAME_WINDOWS; k++)
@@ -455,7 +439,6 @@ uint64_t attribute_blame_us(const struct past_usage *usage, uint32_t window_numb
 uint64_t attribute_rooted_us(const struct attribution *a, uint32_t r)
 {
 	uint64_t sum_us = 0;
-
 	for (uint32_t k = 0; k < BLAME_WINDOWS; k++)
 		sum_us += a->rooted_us[r][k];
 	return sum_us;

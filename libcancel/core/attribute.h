@@ -3,10 +3,10 @@
  * attribute.h - whose fault the window's delay is: per resource how much of it is rooted there, per
  * task how much of that ends at it.
  */
-#ifndef CORE_ATTRIBUTE_H
-#define CORE_ATTRIBUTE_H
+#ifndef CANCEL_CORE_ATTRIBUTE_H
+#define CANCEL_CORE_ATTRIBUTE_H
 
-#include <libcancel/core/contested.h>
+#include "libcancel/core/contested.h"
 
 #define HOPS_MAX 8u /* longest chain of holders that themselves wait; what is left stays there */
 

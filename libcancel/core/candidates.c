@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns eligibility: from the blamed tasks of a window to the candidates of a choice, and which
- * resources that choice is about. It does not choose, and does not know whether a cancel is due.
+ * resources that choice is about.
  */
-#include <libcancel/core/candidates.h>
+#include "libcancel/core/candidates.h"
 
-#include <libcancel/core/choose.h>
+#include "libcancel/core/choose.h"
 #include "libcancel/base/fixed.h"
 
 #include <string.h>
@@ -17,7 +17,6 @@
 static enum cancel_cause bar_of(const struct scene *s, const struct cancel_ledger_task *t)
 {
 	uint8_t marks = s->history->tasks[t->slot].marks;
-
 	if (!(t->flags & CANCEL_CANCELLABLE))
 		return CANCEL_CAUSE_NOT_CANCELLABLE;
 	if (t->flags & CANCEL_EXEMPT)
@@ -42,7 +41,6 @@ static enum cancel_cause qualify(const struct candidates *c, const struct scene 
 	struct cancel_estimate_input *input, uint64_t *heavy)
 {
 	enum cancel_cause cause = CANCEL_CAUSE_LOW_BLAME;
-
 	*heavy = 0;
 	for (uint32_t r = 0; r < s->window->resource_count; r++) {
 		uint64_t rooted_us = attribute_rooted_us(s->attribution, r);
@@ -63,7 +61,6 @@ static void fill(const struct scene *s, const uint32_t weight_ppm[CANCEL_RESOURC
 {
 	struct cancel_choice choice = { .resource_count = s->window->resource_count,
 		.contention_ppm = weight_ppm };
-
 	*out = (struct cancel_candidate){
 		.task = t->id,
 		.key = t->key,
@@ -94,7 +91,6 @@ static void swap(struct candidates *c, uint32_t a, uint32_t b)
 	const struct cancel_candidate candidate = c->list[a];
 	const uint32_t slot = c->slots[a];
 	const uint64_t heavy = c->heavy[a];
-
 	c->list[a] = c->list[b];
 	c->slots[a] = c->slots[b];
 	c->heavy[a] = c->heavy[b];
@@ -108,7 +104,6 @@ static uint32_t bring_favourites(struct candidates *c, const struct scene *s)
 {
 	struct cancel_choice choice = candidates_choice(c, s);
 	uint32_t front = 0;
-
 	for (; front < FAVOURITES; front++) {
 		choice.candidates = c->list + front;
 		choice.candidate_count = c->count - front;
@@ -131,7 +126,6 @@ static void thin_out(struct candidates *c, const struct scene *s)
 	struct cancel_choice choice = candidates_choice(c, s);
 	uint32_t best[CANCEL_CANDIDATES_MAX], best_count;
 	bool stays[CANDIDATE_LIMIT] = { 0 };
-
 	choice.candidates = c->list + front;
 	choice.candidate_count = c->count - front;
 	best_count = choose_best(&choice, best);
@@ -181,7 +175,6 @@ static void keep_held(struct candidates *c, const struct cancel_contender *conte
 
 	for (; at > 0; at--) {
 		const struct cancel_contender *before = &c->held[at - 1];
-
 		if (before->score_micro > contender->score_micro ||
 			(before->score_micro == contender->score_micro &&
 				before->sequence < contender->sequence))
@@ -198,7 +191,6 @@ static bool is_negligible(const struct candidates *c, const struct scene *s, uin
 {
 	uint64_t blame_us = 0;
 	uint32_t i = s->history->tasks[s->ledger->tasks[task].slot].first_holding;
-
 	for (; i != NONE; i = s->contested->holdings[i].next_of_task)
 		blame_us += stake_blame_us(s, &s->contested->holdings[i]);
 	return blame_us < c->least_us;
@@ -213,7 +205,6 @@ static void judge(struct candidates *c, const struct scene *s, uint32_t task)
 	struct cancel_contender contender;
 	enum cancel_cause cause = bar_of(s, t);
 	uint64_t heavy = 0;
-
 	c->seen_count++;
 	if (is_negligible(c, s, task)) {
 		c->by_cause[cause ? cause : CANCEL_CAUSE_LOW_BLAME]++;
@@ -239,7 +230,6 @@ static void judge(struct candidates *c, const struct scene *s, uint32_t task)
 static void leave_barred(struct candidates *c, const struct scene *s)
 {
 	uint64_t barred_us[CANCEL_RESOURCES_MAX] = { 0 };
-
 	for (uint32_t i = 0; i < s->contested->holding_count; i++) {
 		const struct holding *holding = &s->contested->holdings[i];
 		uint8_t r = s->contested->sites[holding->site].resource;
@@ -265,7 +255,6 @@ static void find_bar(struct candidates *c, const struct scene *s)
 	struct cancel_estimate_input input;
 	struct cancel_candidate candidate;
 	uint64_t most_us = 0;
-
 	for (uint32_t i = 0; i < s->contested->holding_count; i++) {
 		const struct holding *holding = &s->contested->holdings[i];
 		const struct cancel_ledger_task *t = &s->ledger->tasks[holding->task];
@@ -289,7 +278,7 @@ static void find_bar(struct candidates *c, const struct scene *s)
 static void reset(struct candidates *c, const struct scene *s, uint64_t counting)
 {
 	/* Not the list: it is large, and `count` says how much of it there is. */
-	memset(&c->count, 0, sizeof(*c) - offsetof(struct candidates, count));
+	memset(&c->count, 0, sizeof *c - offsetof(struct candidates, count));
 	c->counting = counting;
 	for (uint32_t r = 0; r < s->window->resource_count; r++) {
 		if (counting >> r & 1)
@@ -319,7 +308,6 @@ static void narrow(struct candidates *c, const struct scene *s)
 	const struct cancel_choice choice = candidates_choice(c, s);
 	const uint64_t scored = candidates_scored(c);
 	uint32_t kept = 0, gone;
-
 	for (uint32_t i = 0; i < c->count; i++) {
 		if (!(c->heavy[i] & scored))
 			continue;
@@ -342,7 +330,6 @@ static void narrow(struct candidates *c, const struct scene *s)
 static bool leave_crowded(struct candidates *c, const struct scene *s)
 {
 	uint64_t before = candidates_scored(c);
-
 	for (uint32_t r = 0; r < s->window->resource_count; r++) {
 		if (s->contested->types[r] != CANCEL_MEMORY &&
 			c->explained_ppm[r] < s->settings->explained_ppm)
@@ -376,7 +363,7 @@ static void judge_again(struct candidates *c, const struct scene *s)
 
 		s->history->tasks[s->ledger->tasks[holding->task].slot].listed = false;
 	}
-	memset(c->by_cause, 0, sizeof(c->by_cause));
+	memset(c->by_cause, 0, sizeof c->by_cause);
 	c->count = c->held_count = c->seen_count = c->eligible_count = 0;
 	judge_all(c, s);
 }
@@ -384,7 +371,6 @@ static void judge_again(struct candidates *c, const struct scene *s)
 void candidates_gather(struct candidates *c, const struct scene *s, uint64_t counting)
 {
 	bool narrowed;
-
 	reset(c, s, counting);
 	if (!s->attribution->blamed)
 		return;
@@ -403,7 +389,6 @@ void candidates_gather(struct candidates *c, const struct scene *s, uint64_t cou
 uint64_t candidates_scored(const struct candidates *c)
 {
 	uint64_t mask = 0;
-
 	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++)
 		mask |= (uint64_t)(c->contention_ppm[r] != 0) << r;
 	return mask;

@@ -3,10 +3,10 @@
  * candidates.h - who of the blamed may be cancelled, what that would give back, and what holds the
  * others back.
  */
-#ifndef CORE_CANDIDATES_H
-#define CORE_CANDIDATES_H
+#ifndef CANCEL_CORE_CANDIDATES_H
+#define CANCEL_CORE_CANDIDATES_H
 
-#include <libcancel/core/stake.h>
+#include "libcancel/core/stake.h"
 
 /* With the default thresholds at most five resources count and at most fifty tasks have 2 % of the
  * blame of each. Where lower thresholds admit more, the list is thinned out so that the policy's

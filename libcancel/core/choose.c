@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the policies: given the eligible candidates, which one goes. It knows neither where gains
- * come from nor when a cancel is due.
+ * Owns the policies: given the eligible candidates, which one goes.
  *
  * The default is the multi-objective policy of Atropos (SOSP 2025): among candidates no other
  * dominates, the largest sum of gains weighted by contention. With weights that do not depend on
@@ -9,7 +8,7 @@
  * nothing by itself; it explains, and it matters to `published`, which normalises over those that
  * are left.
  */
-#include <libcancel/core/choose.h>
+#include "libcancel/core/choose.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -20,7 +19,6 @@
 uint64_t choose_score(const struct cancel_choice *choice, const struct cancel_candidate *candidate)
 {
 	uint64_t sum = 0;
-
 	for (uint32_t r = 0; r < choice->resource_count; r++) {
 		if (choice->contention_ppm[r])
 			sum = fixed_plus(sum, fixed_scale(candidate->gain_micro[r],
@@ -33,7 +31,6 @@ static bool dominates(const struct cancel_choice *choice, const struct cancel_ca
 	const struct cancel_candidate *b)
 {
 	bool more = false;
-
 	for (uint32_t r = 0; r < choice->resource_count; r++) {
 		if (choice->contention_ppm[r] == 0)
 			continue;
@@ -56,14 +53,12 @@ static bool precedes(uint64_t a_value, const struct cancel_candidate *a, uint64_
 uint32_t choose_best(const struct cancel_choice *choice, uint32_t best[CANCEL_CANDIDATES_MAX])
 {
 	uint32_t count = 0;
-
 	for (uint32_t i = 0; i < choice->candidate_count; i++) {
 		const struct cancel_candidate *c = &choice->candidates[i];
 		uint32_t at = count;
 
 		for (; at > 0; at--) {
 			const struct cancel_candidate *b = &choice->candidates[best[at - 1]];
-
 			if (!precedes(c->score_micro, c, b->score_micro, b))
 				break;
 			if (at < CANCEL_CANDIDATES_MAX)
@@ -81,7 +76,6 @@ void choose_mark_dominated(struct cancel_candidate *candidates, const struct can
 {
 	uint32_t best[CANCEL_CANDIDATES_MAX];
 	uint32_t count = choose_best(choice, best);
-
 	for (uint32_t i = 0; i < choice->candidate_count; i++)
 		candidates[i].dominated = false;
 	for (uint32_t i = 0; i < count; i++) {
@@ -100,7 +94,6 @@ static int largest(const struct cancel_choice *choice, value_fn value, uint64_t 
 {
 	uint64_t best_value = 0;
 	int best = -1;
-
 	for (uint32_t i = 0; i < choice->candidate_count; i++) {
 		const struct cancel_candidate *c = &choice->candidates[i];
 		uint64_t v = value(choice, c, aid);
@@ -136,7 +129,6 @@ static uint64_t gain_on(
 static int greedy(const struct cancel_choice *choice)
 {
 	uint32_t top = 0;
-
 	for (uint32_t r = 1; r < choice->resource_count; r++) {
 		if (choice->contention_ppm[r] > choice->contention_ppm[top])
 			top = r;
@@ -148,7 +140,6 @@ static uint64_t weighted_usage(
 	const struct cancel_choice *choice, const struct cancel_candidate *c, uint64_t aid)
 {
 	uint64_t sum = 0;
-
 	(void)aid;
 	for (uint32_t r = 0; r < choice->resource_count; r++) {
 		if (choice->contention_ppm[r])
@@ -170,7 +161,6 @@ static int published(const struct cancel_choice *choice)
 {
 	uint64_t sums[CANCEL_RESOURCES_MAX] = { 0 }, best_value = 0;
 	int best = -1;
-
 	for (uint32_t i = 0; i < choice->candidate_count; i++) {
 		for (uint32_t r = 0; r < choice->resource_count; r++) {
 			if (!choice->candidates[i].dominated)

@@ -2,8 +2,8 @@
 /*
  * choose.h - dominance and scores of candidates; the policies by name are in policy.h.
  */
-#ifndef CORE_CHOOSE_H
-#define CORE_CHOOSE_H
+#ifndef CANCEL_CORE_CHOOSE_H
+#define CANCEL_CORE_CHOOSE_H
 
 #include <cancel/policy.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns C_r, the share of SLO-bearing execution time lost to a resource, and what is usual for it.
- * It does not know who is to blame nor whether anything is late.
  */
-#include <libcancel/core/contention.h>
+#include "libcancel/core/contention.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -15,7 +14,6 @@
 static uint64_t healthy_median_ppm(const struct contention *c, uint32_t r)
 {
 	uint64_t values[REFERENCE_SECONDS];
-
 	for (uint32_t i = 0; i < c->second_count; i++)
 		values[i] = c->seconds_ppm[r][i];
 	return fixed_median(values, c->second_count);
@@ -30,7 +28,6 @@ static uint32_t threshold_ppm(
 	uint64_t median_ppm = healthy_median_ppm(c, r), ratio = settings->contention_ratio;
 	uint64_t multiple_ppm = fixed_scale(median_ppm, ratio, 1);
 	uint64_t rest_ppm = (CANCEL_PPM - median_ppm) * (ratio - 1) / ratio;
-
 	return (uint32_t)fixed_max(
 		settings->contention_ppm, fixed_min(multiple_ppm, median_ppm + rest_ppm));
 }
@@ -38,7 +35,7 @@ static uint32_t threshold_ppm(
 void contention_measure(struct contention *c, const struct attribution *a, const struct window *w,
 	const struct settings *settings)
 {
-	memset(c->ppm, 0, sizeof(c->ppm));
+	memset(c->ppm, 0, sizeof c->ppm);
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		c->ppm[r] = fixed_ppm(a->rooted_ns[r], w->active_ns);
 		c->threshold_ppm[r] = settings->contention_ppm;
@@ -61,7 +58,7 @@ static void close_second(struct contention *c)
 			c->second_count++;
 	}
 	c->length_ns = c->active_ns = 0;
-	memset(c->rooted_ns, 0, sizeof(c->rooted_ns));
+	memset(c->rooted_ns, 0, sizeof c->rooted_ns);
 }
 
 void contention_learn(
@@ -69,7 +66,7 @@ void contention_learn(
 {
 	if (suspect) { /* the running second may already hold the onset: drop it */
 		c->length_ns = c->active_ns = 0;
-		memset(c->rooted_ns, 0, sizeof(c->rooted_ns));
+		memset(c->rooted_ns, 0, sizeof c->rooted_ns);
 		return;
 	}
 	c->length_ns += w->length_ns;
@@ -83,7 +80,6 @@ void contention_learn(
 uint64_t contention_counting(const struct contention *c, const struct window *w)
 {
 	uint64_t mask = 0;
-
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		if (c->ppm[r] && c->ppm[r] >= c->threshold_ppm[r])
 			mask |= 1ull << r;
@@ -94,7 +90,6 @@ uint64_t contention_counting(const struct contention *c, const struct window *w)
 uint64_t contention_calm(const struct contention *c, const struct window *w)
 {
 	uint64_t mask = 0;
-
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		if (c->hot_ns[r] == 0 || w->now_ns - c->hot_ns[r] >= CALM_NS)
 			mask |= 1ull << r;

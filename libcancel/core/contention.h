@@ -2,11 +2,11 @@
 /*
  * contention.h - the share of execution time each resource costs, beside its healthy reference.
  */
-#ifndef CORE_CONTENTION_H
-#define CORE_CONTENTION_H
+#ifndef CANCEL_CORE_CONTENTION_H
+#define CANCEL_CORE_CONTENTION_H
 
-#include <libcancel/core/attribute.h>
-#include <libcancel/core/settings.h>
+#include "libcancel/core/attribute.h"
+#include "libcancel/core/settings.h"
 
 #define REFERENCE_SECONDS 60u
 

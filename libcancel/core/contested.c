@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the index of contested instances: which were waited for, by whom in which order, and who
- * used them. It shares out nothing (attribute) and does not know what is late.
+ * used them.
  *
  * Order of waiters matters only between modes: those of one mode wait for the same. So the queue
  * of a lock is kept as the first waiter of each mode, and a waiter is barred by a mode that
  * conflicts with its own and whose first waiter came no later. Equal stamps count as earlier:
  * coarse stamps repeat for about 10 ms, and a waiter they hid would be blamed on nobody.
  */
-#include <libcancel/core/contested.h>
+#include "libcancel/core/contested.h"
 
 #include "libcancel/base/fixed.h"
 #include "libcancel/base/hash.h"
@@ -24,7 +24,6 @@ static uint32_t find(
 {
 	uint32_t mask = c->bucket_count - 1;
 	uint32_t b = (uint32_t)hash_mix((uint64_t)resource << 32 | instance) & mask;
-
 	for (; c->buckets[b]; b = (b + 1) & mask) {
 		const struct site *site = &c->sites[c->buckets[b] - 1];
 
@@ -39,7 +38,6 @@ static uint32_t find_or_add(
 	struct contested *c, uint8_t resource, uint32_t instance, const struct window *w)
 {
 	uint32_t bucket, index = find(c, resource, instance, &bucket);
-
 	if (index != NONE)
 		return index;
 	if (c->site_count == c->site_limit) {
@@ -81,7 +79,6 @@ static void add_waiter(struct contested *c, const struct cancel_ledger *ledger,
 	const struct cancel_ledger_entry *e = &ledger->entries[wait->entry];
 	struct site *site;
 	uint64_t start_ns = w->start_ns;
-
 	wait->site = find_or_add(c, wait->resource, instance_of(c, e), w);
 	if (wait->site == NONE)
 		return;
@@ -105,7 +102,6 @@ static void add_waiter(struct contested *c, const struct cancel_ledger *ledger,
 static void close_bars(const struct contested *c, struct site *site)
 {
 	bool changed = true;
-
 	for (uint8_t m = 0; m < CANCEL_LOCK_MODES_MAX; m++)
 		site->bars[m] = contested_blockers(c, site->resource, (uint8_t)(m + 1));
 	for (uint32_t turn = 0; changed && turn < CANCEL_LOCK_MODES_MAX; turn++) {
@@ -150,7 +146,6 @@ static void measure(const struct contested *c, const struct cancel_ledger *ledge
 	enum cancel_resource_type type = c->types[e->resource];
 	uint64_t held_ns = fixed_min(fixed_minus(w->now_ns, e->held_since_ns), w->length_ns);
 	uint64_t overlap_ns = known->use_delta_ns;
-
 	if (type != CANCEL_MEMORY && overlap_ns == 0)
 		overlap_ns = type == CANCEL_QUEUE ? fixed_scale(held_ns, e->held, 1) : held_ns;
 	overlap_ns = fixed_min(overlap_ns, most_use_ns(c, ledger, e, w));
@@ -162,7 +157,6 @@ static void measure(const struct contested *c, const struct cancel_ledger *ledge
 static void enlist(struct contested *c, struct past_task *past, struct holding *holding)
 {
 	struct site *site = &c->sites[holding->site];
-
 	holding->next_of_site = site->first_holding;
 	holding->next_of_task = past->first_holding;
 	site->use_ns += holding->overlap_ns;
@@ -191,7 +185,6 @@ static void add_holding(struct contested *c, struct history *h, const struct can
 		.modes = known->modes ? known->modes : UINT8_MAX,
 		.position = (uint8_t)position,
 	};
-
 	if (holding.site == NONE)
 		return;
 	if (c->holding_count == c->holding_limit) {
@@ -206,7 +199,6 @@ static void add_holdings(struct contested *c, struct history *h, const struct ca
 	const struct window *w)
 {
 	bool wanted[UINT8_MAX + 1] = { false }; /* by resource: some instance is contested */
-
 	for (uint32_t i = 0; i < c->site_count; i++)
 		wanted[c->sites[i].resource] = true;
 	for (uint32_t i = 0; i < ledger->task_count; i++) {
@@ -236,7 +228,7 @@ static void take_resources(
 
 		c->types[r] = res->type;
 		memcpy(c->conflicts[r], lock_modes_in_force(res->conflicts),
-			sizeof(c->conflicts[r]));
+			sizeof c->conflicts[r]);
 	}
 }
 

@@ -3,10 +3,10 @@
  * contested.h - an index of the resource instances somebody waited for in the present window, with
  * those who used them. Only these are looked at again; a healthy server has few.
  */
-#ifndef CORE_CONTESTED_H
-#define CORE_CONTESTED_H
+#ifndef CANCEL_CORE_CONTESTED_H
+#define CANCEL_CORE_CONTESTED_H
 
-#include <libcancel/core/window.h>
+#include "libcancel/core/window.h"
 
 /* A task's use of a contested instance in the window. */
 struct holding {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the suspicion: latency over the SLO while throughput stays flat or falls (the rule Atropos
- * takes from Breakwater), its confirmation and its end. It does not know of any resource.
+ * takes from Breakwater), its confirmation and its end.
  */
-#include <libcancel/core/detect.h>
+#include "libcancel/core/detect.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -34,7 +34,6 @@ static void add_sample(struct detect *d, const struct window *w)
 {
 	bool fresh = d->sample_count < 2 ||
 		     sample_at(d, 0)->at_ns - sample_at(d, 1)->at_ns >= SAMPLE_GAP_NS;
-
 	if (fresh) {
 		d->next_sample = (d->next_sample + 1) % DETECT_SAMPLES;
 		if (d->sample_count < DETECT_SAMPLES)
@@ -50,7 +49,6 @@ static void add_sample(struct detect *d, const struct window *w)
 static bool completed_at(struct detect *d, uint64_t at_ns, uint32_t *back, uint64_t *completed)
 {
 	const struct detect_sample *older, *newer;
-
 	while (*back < d->sample_count && sample_at(d, *back)->at_ns > at_ns)
 		++*back;
 	if (*back == d->sample_count)
@@ -70,7 +68,6 @@ static bool flat_or_falling(struct detect *d, uint64_t now_ns)
 {
 	uint64_t end = d->completed, start, last, best = 0;
 	uint32_t back = 0;
-
 	if (now_ns < NS_PER_S || !completed_at(d, now_ns - NS_PER_S, &back, &start))
 		return true; /* too early to tell: the warm-up keeps it from mattering */
 	last = end - start;
@@ -86,7 +83,6 @@ static bool flat_or_falling(struct detect *d, uint64_t now_ns)
 static uint64_t mean_in_flight(struct detect *d, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t sum = 0, count = 0;
-
 	for (uint32_t back = 0; back < d->sample_count; back++) {
 		const struct detect_sample *s = sample_at(d, back);
 
@@ -104,7 +100,6 @@ static uint64_t mean_in_flight(struct detect *d, uint64_t from_ns, uint64_t to_n
 static bool work_shrinks(struct detect *d, uint64_t now_ns)
 {
 	uint64_t recent, before;
-
 	if (now_ns < 2 * SHRINK_SPAN_NS)
 		return false;
 	recent = mean_in_flight(d, now_ns - SHRINK_SPAN_NS, now_ns);
@@ -115,7 +110,6 @@ static bool work_shrinks(struct detect *d, uint64_t now_ns)
 bool detect_drains(const struct detect *d)
 {
 	const struct detect_sample *newest = sample_at(d, 0), *before = sample_at(d, 1);
-
 	return d->sample_count >= 2 &&
 	       newest->in_flight + tolerance(before->in_flight) < before->in_flight;
 }
@@ -136,7 +130,6 @@ static void follow_lateness(
 	struct detect *d, const struct window *w, const struct settings *s, bool late)
 {
 	bool any = late || (d->late_tasks && d->late_share_ppm >= s->late_share_ppm);
-
 	if (!any)
 		d->late_since_ns = 0;
 	else if (d->late_since_ns == 0)
@@ -177,7 +170,6 @@ static bool met_before(const struct detect *d)
 void detect_step(struct detect *d, const struct window *w, const struct settings *s, bool stuck)
 {
 	bool late, raw;
-
 	if (d->started_ns == 0)
 		d->started_ns = w->start_ns;
 	d->completed += w->completed;

@@ -2,11 +2,11 @@
 /*
  * detect.h - is the server overloaded? Late episodes with a throughput that does not grow.
  */
-#ifndef CORE_DETECT_H
-#define CORE_DETECT_H
+#ifndef CANCEL_CORE_DETECT_H
+#define CANCEL_CORE_DETECT_H
 
-#include <libcancel/core/settings.h>
-#include <libcancel/core/window.h>
+#include "libcancel/core/settings.h"
+#include "libcancel/core/window.h"
 
 #define DETECT_SAMPLES 512u /* of 25 ms or more: eleven seconds need 440 */
 

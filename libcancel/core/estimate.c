@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the estimators: from what a task has used so far to what it would still use, and the record
- * of how long its like took. It knows neither resources nor the other candidates.
+ * of how long its like took.
  *
  * The proportional model, usage x remaining / done, is the one of Atropos (SOSP 2025), which calls
  * it strong and possibly imprecise; hence the bounds.
  */
-#include <libcancel/core/estimate.h>
+#include "libcancel/core/estimate.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -33,7 +33,6 @@ bool estimate_is_informed(const struct cancel_estimate_input *in)
 static uint64_t scale_within_bounds(uint64_t value, uint64_t remaining, uint64_t done)
 {
 	uint64_t scaled = fixed_scale(value, remaining, done);
-
 	return fixed_min(fixed_max(scaled, value / FACTOR_MAX), fixed_scale(value, FACTOR_MAX, 1));
 }
 
@@ -48,7 +47,6 @@ static uint64_t proportional(const struct cancel_estimate_input *in)
 static uint64_t undo_aware(const struct cancel_estimate_input *in)
 {
 	uint64_t gain = proportional(in);
-
 	if (in->rollback_ns == 0 || in->age_ns == 0)
 		return gain;
 	return fixed_minus(gain, fixed_scale(in->used_micro, in->rollback_ns, in->age_ns));
@@ -108,7 +106,6 @@ static uint32_t find_record(const struct class_history *h, uint8_t class_index, 
 static struct class_record *new_record(struct class_history *h)
 {
 	uint32_t oldest = 0;
-
 	if (h->record_count < CLASS_KEYS_MAX)
 		return &h->records[h->record_count++];
 	for (uint32_t i = 1; i < CLASS_KEYS_MAX; i++) {
@@ -122,7 +119,6 @@ void class_history_add(struct class_history *h, const struct past_end *end, uint
 {
 	struct class_record *record;
 	uint32_t index;
-
 	if (end->cancelled || end->active_ns < WORTH_KEEPING_NS)
 		return;
 	index = find_record(h, end->class_index, end->signature);
@@ -142,9 +138,8 @@ uint64_t class_history_median_ns(
 {
 	uint64_t durations_ns[CLASS_DURATIONS_MAX];
 	uint32_t index = find_record(h, class_index, signature);
-
 	if (index == NONE)
 		return 0;
-	memcpy(durations_ns, h->records[index].durations_ns, sizeof(durations_ns));
+	memcpy(durations_ns, h->records[index].durations_ns, sizeof durations_ns);
 	return fixed_median(durations_ns, h->records[index].count);
 }

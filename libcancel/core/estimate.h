@@ -2,10 +2,10 @@
 /*
  * estimate.h - how much a task would still use, and how long tasks like it take.
  */
-#ifndef CORE_ESTIMATE_H
-#define CORE_ESTIMATE_H
+#ifndef CANCEL_CORE_ESTIMATE_H
+#define CANCEL_CORE_ESTIMATE_H
 
-#include <libcancel/core/window.h>
+#include "libcancel/core/window.h"
 
 #define CLASS_KEYS_MAX	    64u
 #define CLASS_DURATIONS_MAX 15u /* odd: the median is one of them */

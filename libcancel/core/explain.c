@@ -27,7 +27,6 @@ const char *cancel_cause_name(enum cancel_cause cause)
 		CAUSE(ACTION_STUCK, "action-stuck"),
 		CAUSE(POLICY, "policy"),
 	};
-
 	return (uint32_t)cause < CANCEL_CAUSE_COUNT ? names[cause] : "unknown";
 }
 
@@ -35,7 +34,6 @@ const char *cancel_cause_name(enum cancel_cause cause)
 static void add_part(struct cancel_explanation *x, const struct cancel_explanation_part *part)
 {
 	uint32_t at = x->part_count < CANCEL_REASONS_MAX ? x->part_count++ : CANCEL_REASONS_MAX;
-
 	for (; at > 0 && x->parts[at - 1].score_micro < part->score_micro; at--) {
 		if (at < CANCEL_REASONS_MAX)
 			x->parts[at] = x->parts[at - 1];
@@ -57,7 +55,6 @@ void cancel_explain(const struct cancel_decision *d, struct cancel_explanation *
 {
 	const struct cancel_candidate *target = &d->target;
 	const struct cancel_contender *held = strongest_held(d);
-
 	*x = (struct cancel_explanation){
 		.task = target->task,
 		.key = target->key,

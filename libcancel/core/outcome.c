@@ -3,7 +3,7 @@
  * Owns the life of a decision after it was made. It chooses nobody; it tells the pipeline when the
  * last target still has to be waited for, and which one ignored its cancel.
  */
-#include <libcancel/core/outcome.h>
+#include "libcancel/core/outcome.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -31,7 +31,6 @@ static struct outcome_record *free_record(struct outcomes *o)
 static void make_room(struct outcomes *o)
 {
 	struct outcome_record *oldest = &o->records[0];
-
 	if (free_record(o))
 		return;
 	for (uint32_t i = 1; i < CANCEL_CANDIDATES_MAX; i++) {
@@ -45,7 +44,6 @@ void outcomes_add(struct outcomes *o, const struct cancel_decision *decision, ui
 	const struct detect *detect)
 {
 	struct outcome_record *record = free_record(o);
-
 	if (!record) /* outcomes_step() left none: it was not called */
 		return;
 	*record = (struct outcome_record){
@@ -73,7 +71,6 @@ void outcomes_add(struct outcomes *o, const struct cancel_decision *decision, ui
 static void note_release(struct outcomes *o, struct outcome_record *record, uint64_t at_ns)
 {
 	struct cancel_times *times = &record->outcome.times;
-
 	if (times->released_ns)
 		return;
 	times->released_ns = at_ns;
@@ -97,7 +94,6 @@ static void take_event(
 	struct outcomes *o, struct outcome_record *record, const struct cancel_event *event)
 {
 	struct cancel_outcome *out = &record->outcome;
-
 	record->changed = true;
 	switch (event->kind) {
 	case CANCEL_EVENT_DELIVERED:
@@ -152,7 +148,6 @@ static bool had_its_time(
 {
 	const struct cancel_times *times = &record->outcome.times;
 	uint64_t asked_ns = fixed_max(times->decided_ns, times->delivered_ns);
-
 	return record->ignored || fixed_minus(now_ns, asked_ns) >= s->release_wait_ns;
 }
 
@@ -168,7 +163,6 @@ static void settle(struct outcome_record *record, uint64_t now_ns)
 	const struct cancel_outcome *out = &record->outcome;
 	bool over = out->times.recovered_ns &&
 		    (!record->acted || record->ended || out->reruns || out->dropped);
-
 	if (over || fixed_minus(now_ns, out->times.decided_ns) >= FOLLOWED_NS)
 		close_record(record);
 }
@@ -225,7 +219,6 @@ static const struct outcome_record *last_acted(const struct outcomes *o)
 bool outcomes_await_release(const struct outcomes *o, const struct settings *s, uint64_t now_ns)
 {
 	const struct outcome_record *record = last_acted(o);
-
 	return record && !record->ended && !record->outcome.times.released_ns &&
 	       !had_its_time(record, s, now_ns);
 }
@@ -234,7 +227,6 @@ bool outcomes_just_released(const struct outcomes *o, uint64_t now_ns)
 {
 	const struct outcome_record *record = last_acted(o);
 	uint64_t released_ns = record ? record->outcome.times.released_ns : 0;
-
 	return released_ns && fixed_minus(now_ns, released_ns) < EFFECT_NS;
 }
 
@@ -254,7 +246,6 @@ bool outcomes_escalation_due(
 uint64_t outcomes_median_release_ns(const struct outcomes *o)
 {
 	uint64_t values_ns[RELEASES_MAX];
-
-	memcpy(values_ns, o->releases_ns, sizeof(values_ns));
+	memcpy(values_ns, o->releases_ns, sizeof values_ns);
 	return fixed_median(values_ns, o->release_count);
 }

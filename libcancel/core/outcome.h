@@ -3,12 +3,12 @@
  * outcome.h - what became of each decision, told from events: delivered, acknowledged, released,
  * recovered; ignored and escalated; run again or dropped.
  */
-#ifndef CORE_OUTCOME_H
-#define CORE_OUTCOME_H
+#ifndef CANCEL_CORE_OUTCOME_H
+#define CANCEL_CORE_OUTCOME_H
 
-#include <libcancel/core/detect.h>
-#include <libcancel/core/settings.h>
-#include <libcancel/core/window.h>
+#include "libcancel/core/detect.h"
+#include "libcancel/core/settings.h"
+#include "libcancel/core/window.h"
 
 #define RELEASES_MAX 15u /* odd: the median is one of them */
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Owns the token bucket and the gap between cancels. It knows nothing of targets; whether the last
- * one has released is the outcomes' business.
- */
-#include <libcancel/core/pace.h>
+/* Owns the token bucket and the gap between cancels. */
+#include "libcancel/core/pace.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -24,7 +21,6 @@ void pace_refill(struct pace *p, const struct window *w, const struct settings *
 {
 	uint64_t by_time = w->length_ns / NS_PER_MICRO_S;
 	uint64_t by_completions = fixed_scale(w->completed, s->pace_share_ppm, 1);
-
 	p->tokens_micro = fixed_min(
 		fixed_plus(p->tokens_micro, fixed_max(by_time, by_completions)), burst_micro(s));
 }

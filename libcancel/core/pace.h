@@ -2,11 +2,11 @@
 /*
  * pace.h - how many cancels, and how far apart.
  */
-#ifndef CORE_PACE_H
-#define CORE_PACE_H
+#ifndef CANCEL_CORE_PACE_H
+#define CANCEL_CORE_PACE_H
 
-#include <libcancel/core/settings.h>
-#include <libcancel/core/window.h>
+#include "libcancel/core/settings.h"
+#include "libcancel/core/window.h"
 
 struct pace {
 	uint64_t tokens_micro; /* a cancel costs a million */

@@ -6,18 +6,18 @@
  */
 #include <cancel/policy.h>
 
-#include <libcancel/core/attribute.h>
-#include <libcancel/core/candidates.h>
-#include <libcancel/core/choose.h>
-#include <libcancel/core/contention.h>
-#include <libcancel/core/detect.h>
-#include <libcancel/core/estimate.h>
+#include "libcancel/core/attribute.h"
+#include "libcancel/core/candidates.h"
+#include "libcancel/core/choose.h"
+#include "libcancel/core/contention.h"
+#include "libcancel/core/detect.h"
+#include "libcancel/core/estimate.h"
 #include "libcancel/base/fixed.h"
-#include <libcancel/core/outcome.h>
-#include <libcancel/core/pace.h>
-#include <libcancel/core/returning.h>
-#include <libcancel/core/settings.h>
-#include <libcancel/core/window.h>
+#include "libcancel/core/outcome.h"
+#include "libcancel/core/pace.h"
+#include "libcancel/core/returning.h"
+#include "libcancel/core/settings.h"
+#include "libcancel/core/window.h"
 
 #include <stdalign.h>
 #include <string.h>
@@ -55,7 +55,6 @@ struct carver {
 static void *carve(struct carver *c, size_t count, size_t size)
 {
 	size_t align = alignof(max_align_t), at = (c->used + align - 1) / align * align;
-
 	c->used = at + count * size;
 	return c->base ? c->base + at : NULL;
 }
@@ -63,7 +62,6 @@ static void *carve(struct carver *c, size_t count, size_t size)
 static uint32_t rooms(uint32_t task_limit, uint32_t per_task)
 {
 	uint32_t count = task_limit * per_task;
-
 	return count < FEWEST_ROOMS ? FEWEST_ROOMS : count;
 }
 
@@ -76,19 +74,18 @@ static size_t lay_out(struct cancel_pipeline *p, const struct settings *s)
 		.holding_limit = rooms(s->task_limit, HOLDINGS_PER_TASK),
 		.bucket_count = FEWEST_ROOMS };
 	size_t entries = (size_t)s->task_limit * CANCEL_ENTRIES_MAX;
-
 	while (x.bucket_count < 2 * x.site_limit)
 		x.bucket_count *= 2;
-	carve(&c, 1, sizeof(*p));
+	carve(&c, 1, sizeof *p);
 	/* These two must be zero at the start; the rest is written before it is read. */
-	h.seen = carve(&c, s->task_limit, sizeof(*h.seen));
-	x.buckets = carve(&c, x.bucket_count, sizeof(*x.buckets));
-	h.tasks = carve(&c, s->task_limit, sizeof(*h.tasks));
-	h.entries = carve(&c, entries, sizeof(*h.entries));
-	h.usage = carve(&c, entries, sizeof(*h.usage));
-	h.waits = carve(&c, h.wait_limit, sizeof(*h.waits));
-	x.sites = carve(&c, x.site_limit, sizeof(*x.sites));
-	x.holdings = carve(&c, x.holding_limit, sizeof(*x.holdings));
+	h.seen = carve(&c, s->task_limit, sizeof *h.seen);
+	x.buckets = carve(&c, x.bucket_count, sizeof *x.buckets);
+	h.tasks = carve(&c, s->task_limit, sizeof *h.tasks);
+	h.entries = carve(&c, entries, sizeof *h.entries);
+	h.usage = carve(&c, entries, sizeof *h.usage);
+	h.waits = carve(&c, h.wait_limit, sizeof *h.waits);
+	x.sites = carve(&c, x.site_limit, sizeof *x.sites);
+	x.holdings = carve(&c, x.holding_limit, sizeof *x.holdings);
 	if (p) {
 		p->history = h;
 		p->contested = x;
@@ -99,7 +96,6 @@ static size_t lay_out(struct cancel_pipeline *p, const struct settings *s)
 size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config)
 {
 	struct settings settings;
-
 	return settings_resolve(config, &settings) ? 0 : lay_out(NULL, &settings);
 }
 
@@ -107,17 +103,16 @@ int cancel_pipeline_init(
 	struct cancel_pipeline *memory, size_t bytes, const struct cancel_pipeline_config *config)
 {
 	struct settings settings;
-
 	if (!memory || (uintptr_t)memory % alignof(max_align_t) ||
 		settings_resolve(config, &settings))
 		return CANCEL_EINVAL;
 	if (bytes < lay_out(NULL, &settings))
 		return CANCEL_ENOMEM;
-	memset(memory, 0, sizeof(*memory));
+	memset(memory, 0, sizeof *memory);
 	lay_out(memory, &settings);
 	memset(memory->history.seen, 0, settings.task_limit);
 	memset(memory->contested.buckets, 0,
-		memory->contested.bucket_count * sizeof(*memory->contested.buckets));
+		memory->contested.bucket_count * sizeof *memory->contested.buckets);
 	memory->settings = settings;
 	pace_init(&memory->pace, &settings);
 	return 0;
@@ -128,7 +123,6 @@ int cancel_pipeline_configure(
 {
 	struct settings settings;
 	int error = settings_resolve(config, &settings);
-
 	if (error)
 		return error;
 	settings.task_limit = p->settings.task_limit;
@@ -139,7 +133,6 @@ int cancel_pipeline_configure(
 static void take_ended(void *arg, const struct past_end *end)
 {
 	struct cancel_pipeline *p = arg;
-
 	class_history_add(&p->classes, end, p->history.number);
 }
 
@@ -150,7 +143,7 @@ static void report_state(const struct cancel_pipeline *p, struct cancel_verdict 
 	v->late_tasks = p->detect.late_tasks;
 	v->onset_ns = p->detect.onset_ns;
 	v->calm_mask = contention_calm(&p->contention, &p->window);
-	memcpy(v->contention_ppm, p->contention.ppm, sizeof(v->contention_ppm));
+	memcpy(v->contention_ppm, p->contention.ppm, sizeof v->contention_ppm);
 }
 
 /* With the paper's raw metrics: LOCK and QUEUE waiting over holding, MEMORY evictions a second. */
@@ -177,7 +170,6 @@ static void list_contenders(
 {
 	uint32_t best[CANCEL_CANDIDATES_MAX], count = choose_best(choice, best);
 	uint32_t held = c->held_count < HELD_SHOWN ? c->held_count : HELD_SHOWN;
-
 	for (uint32_t i = 0; i < count && d->contender_count + held < CANCEL_CANDIDATES_MAX; i++)
 		d->contenders[d->contender_count++] =
 			candidates_contender(&choice->candidates[best[i]], c->top_resource);
@@ -191,7 +183,6 @@ static void find_runner_up(struct cancel_pipeline *p, struct cancel_choice *choi
 {
 	struct candidates *c = &p->candidates;
 	int second;
-
 	c->list[winner] = c->list[--c->count];
 	choice->candidate_count = c->count;
 	choose_mark_dominated(c->list, choice);
@@ -207,7 +198,6 @@ static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint
 	struct cancel_decision *d = &v->decision;
 	uint32_t slot = c->slots[winner];
 	struct past_task *past = &p->history.tasks[slot];
-
 	v->decided = true;
 	v->cancel = p->settings.act;
 	d->serial = ++p->serial;
@@ -218,13 +208,13 @@ static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint
 	d->target = c->list[winner];
 	d->top_resource = c->top_resource;
 	d->blamed_mask = candidates_scored(c);
-	memcpy(d->contention_ppm, p->contention.ppm, sizeof(d->contention_ppm));
+	memcpy(d->contention_ppm, p->contention.ppm, sizeof d->contention_ppm);
 	d->late_share_ppm = p->detect.late_share_ppm;
 	d->onset_ns = p->detect.onset_ns;
 	d->decided_ns = p->window.now_ns;
 	d->candidate_count = c->seen_count;
 	d->eligible_count = c->eligible_count;
-	memcpy(d->held_back, c->by_cause, sizeof(d->held_back));
+	memcpy(d->held_back, c->by_cause, sizeof d->held_back);
 	d->held_back[CANCEL_CAUSE_NONE] = 0;
 	list_contenders(c, choice, d);
 	find_runner_up(p, choice, winner, &d->runner_up);
@@ -260,7 +250,6 @@ static void act(struct cancel_pipeline *p, const struct cancel_ledger *ledger, u
 		.outcomes = &p->outcomes };
 	struct cancel_choice choice;
 	int winner;
-
 	candidates_gather(&p->candidates, &scene, counting);
 	if (p->candidates.count == 0) {
 		report_no_candidate(&p->candidates, v);
@@ -282,7 +271,6 @@ static void act(struct cancel_pipeline *p, const struct cancel_ledger *ledger, u
 static bool awaits_release(const struct cancel_pipeline *p)
 {
 	uint64_t now_ns = p->window.now_ns;
-
 	return outcomes_await_release(&p->outcomes, &p->settings, now_ns) ||
 	       (outcomes_just_released(&p->outcomes, now_ns) && detect_drains(&p->detect));
 }
@@ -291,7 +279,6 @@ static void judge(
 	struct cancel_pipeline *p, const struct cancel_ledger *ledger, struct cancel_verdict *v)
 {
 	uint64_t counting = contention_counting(&p->contention, &p->window);
-
 	if (!p->detect.suspicious)
 		return;
 	v->overload = CANCEL_SUSPECT;

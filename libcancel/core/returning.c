@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Owns the list of signatures that were cancelled. What to do about one that returns (report it,
- * quarantine it) is not decided here.
- */
-#include <libcancel/core/returning.h>
+/* Owns the list of signatures that were cancelled. */
+#include "libcancel/core/returning.h"
 
 static struct returning_record *find(struct returning *r, const struct cancel_candidate *target)
 {
@@ -18,7 +15,6 @@ static struct returning_record *find(struct returning *r, const struct cancel_ca
 static struct returning_record *make_room(struct returning *r)
 {
 	struct returning_record *oldest = &r->records[0];
-
 	if (r->count < RETURNING_MAX)
 		return &r->records[r->count++];
 	for (uint32_t i = 1; i < RETURNING_MAX; i++) {
@@ -32,7 +28,6 @@ bool returning_note(struct returning *r, const struct cancel_candidate *target, 
 {
 	struct returning_record *record;
 	bool known;
-
 	if (target->signature == 0)
 		return false;
 	record = find(r, target);

@@ -3,8 +3,8 @@
  * returning.h - remembers what was cancelled, by class and signature, to know it when it comes
  * again.
  */
-#ifndef CORE_RETURNING_H
-#define CORE_RETURNING_H
+#ifndef CANCEL_CORE_RETURNING_H
+#define CANCEL_CORE_RETURNING_H
 
 #include <cancel/policy.h>
 

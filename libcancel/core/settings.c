@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the defaults and the accepted ranges of the pipeline's configuration. The reasons for each
- * number stand in docs/policy.md. It knows nothing of the running pipeline.
+ * number stand in docs/policy.md.
  */
-#include <libcancel/core/settings.h>
+#include "libcancel/core/settings.h"
 
 #include "libcancel/base/struct_size.h"
 
@@ -46,8 +46,7 @@ static bool in_range(const struct settings *s)
 int settings_resolve(const struct cancel_pipeline_config *config, struct settings *settings)
 {
 	struct cancel_pipeline_config c;
-
-	if (!config || !struct_size_read(&c, sizeof(c), config))
+	if (!config || !struct_size_read(&c, sizeof c, config))
 		return CANCEL_EINVAL;
 	settings_fill(&c);
 	*settings = (struct settings){

@@ -2,8 +2,8 @@
 /*
  * settings.h - the configuration with every default filled in, in the units the core computes in.
  */
-#ifndef CORE_SETTINGS_H
-#define CORE_SETTINGS_H
+#ifndef CANCEL_CORE_SETTINGS_H
+#define CANCEL_CORE_SETTINGS_H
 
 #include <cancel/policy.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns what a task has at stake at the resources that count: how much of their delay ends at it,
- * how much of them it has used and will use. It does not know who may be cancelled.
+ * how much of them it has used and will use.
  *
  * Usage is in constants of the resource, never of the candidate set (seconds, slot-seconds a slot,
  * turnovers of the pool), so a bystander cannot change the order of two others.
  */
-#include <libcancel/core/stake.h>
+#include "libcancel/core/stake.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -29,7 +29,6 @@ static uint64_t idle_ns(const struct scene *s, const struct holding *holding)
 	uint32_t slot = s->ledger->tasks[holding->task].slot;
 	const struct past_usage *usage = &past_usages(s->history, slot)[holding->position];
 	uint64_t now_ns = s->window->now_ns, still_ns = 0;
-
 	if (usage->idle_since_ns != holding->since_ns)
 		return 0;
 	for (uint32_t i = s->history->tasks[slot].first_wait; i != NONE;
@@ -62,7 +61,6 @@ static uint64_t used_micro(const struct scene *s, const struct holding *holding)
 	const struct cancel_ledger_entry *e = &s->ledger->entries[holding->entry];
 	uint64_t capacity = fixed_max(s->ledger->resources[e->resource].capacity, 1);
 	uint32_t slot = s->ledger->tasks[holding->task].slot;
-
 	switch (s->contested->types[e->resource]) {
 	case CANCEL_MEMORY:
 		return fixed_scale(past_usages(s->history, slot)[holding->position].recent_milli,
@@ -79,7 +77,6 @@ static uint64_t used_micro(const struct scene *s, const struct holding *holding)
 uint64_t stake_blame_us(const struct scene *s, const struct holding *holding)
 {
 	uint32_t slot = s->ledger->tasks[holding->task].slot;
-
 	return attribute_blame_us(
 		&past_usages(s->history, slot)[holding->position], s->window->number);
 }
@@ -90,7 +87,6 @@ void stake_weigh(const struct scene *s, uint32_t task, uint64_t counting,
 {
 	uint32_t slot = s->ledger->tasks[task].slot;
 	uint32_t i = s->history->tasks[slot].first_holding;
-
 	for (uint32_t r = 0; r < s->window->resource_count; r++)
 		stakes[r] = (struct stake){ 0 };
 	for (; i != NONE; i = s->contested->holdings[i].next_of_task) {
@@ -115,7 +111,6 @@ void stake_describe(const struct scene *s, const struct cancel_ledger_task *t,
 {
 	const struct past_task *past = &s->history->tasks[t->slot];
 	uint64_t longest_ns = 0;
-
 	for (uint32_t i = past->first_holding; i != NONE;
 		i = s->contested->holdings[i].next_of_task)
 		longest_ns = fixed_max(longest_ns, present_hold_ns(s, &s->contested->holdings[i]));
@@ -151,7 +146,6 @@ static bool evicts_much(const struct scene *s, const struct cancel_ledger_task *
 {
 	uint32_t count = window_entry_count(s->ledger, t);
 	uint64_t recent_milli = 0;
-
 	for (uint32_t i = 0; i < count; i++) {
 		if (s->ledger->entries[t->first_entry + i].resource == r)
 			recent_milli += past_usages(s->history, t->slot)[i].recent_milli;
@@ -163,7 +157,6 @@ bool stake_is_heavy(const struct scene *s, const struct cancel_ledger_task *t, u
 	const struct stake *stake, struct cancel_estimate_input *input)
 {
 	uint64_t least_ns = least_use_ns(s);
-
 	if (s->contested->types[r] == CANCEL_MEMORY)
 		return evicts_much(s, t, r);
 	return stake->hold_ns >= least_ns ||

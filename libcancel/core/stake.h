@@ -2,14 +2,14 @@
 /*
  * stake.h - what a blamed task has to do with each resource that counts.
  */
-#ifndef CORE_STAKE_H
-#define CORE_STAKE_H
+#ifndef CANCEL_CORE_STAKE_H
+#define CANCEL_CORE_STAKE_H
 
-#include <libcancel/core/attribute.h>
-#include <libcancel/core/contention.h>
-#include <libcancel/core/estimate.h>
-#include <libcancel/core/outcome.h>
-#include <libcancel/core/settings.h>
+#include "libcancel/core/attribute.h"
+#include "libcancel/core/contention.h"
+#include "libcancel/core/estimate.h"
+#include "libcancel/core/outcome.h"
+#include "libcancel/core/settings.h"
 
 /* What the choice of candidates reads. */
 struct scene {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the difference of two ledgers: one linear pass over tasks and entries that finds who waited,
- * for how long, and what every resource was used for meanwhile. It does not know who blocks whom
- * (attribute) nor whether any of it is bad (detect, contention).
+ * for how long, and what every resource was used for meanwhile.
  */
-#include <libcancel/core/window.h>
+#include "libcancel/core/window.h"
 
 #include "libcancel/base/fixed.h"
 
@@ -43,10 +42,9 @@ static uint32_t decay_of(uint64_t length_ns)
 	uint64_t halvings = length_ns / NS_PER_S;
 	uint64_t steps = length_ns % NS_PER_S * DECAY_STEPS_PER_S / NS_PER_S;
 	uint64_t decay = UINT32_MAX;
-
 	if (halvings >= DECAY_HALVINGS_MAX)
 		return 0;
-	for (uint32_t k = 0; k < sizeof(factors) / sizeof(factors[0]); k++) {
+	for (uint32_t k = 0; k < sizeof factors / sizeof factors[0]; k++) {
 		if (steps >> k & 1)
 			decay = decay * factors[k] >> 32;
 	}
@@ -69,7 +67,6 @@ static uint64_t grown(uint64_t now, uint64_t before)
 static inline uint64_t elapsed(uint64_t now_ns, uint64_t *before_ns)
 {
 	uint64_t then_ns = *before_ns;
-
 	if (now_ns < then_ns && then_ns - now_ns <= STAMP_ERROR_NS)
 		return 0;
 	*before_ns = now_ns;
@@ -80,7 +77,6 @@ static inline uint64_t elapsed(uint64_t now_ns, uint64_t *before_ns)
 static uint64_t risen(uint64_t now, struct total *total)
 {
 	uint64_t growth = fixed_minus(now, total->highest);
-
 	if (now < total->highest && total->falls++ < FALLS_MAX)
 		return 0;
 	*total = (struct total){ .highest = now };
@@ -99,9 +95,8 @@ static void realign(struct history *h, uint32_t slot, const struct cancel_ledger
 {
 	struct past_entry *known = past_entries(h, slot), old[CANCEL_ENTRIES_MAX];
 	struct past_usage *usage = past_usages(h, slot), old_usage[CANCEL_ENTRIES_MAX];
-
-	memcpy(old, known, old_count * sizeof(old[0]));
-	memcpy(old_usage, usage, old_count * sizeof(old_usage[0]));
+	memcpy(old, known, old_count * sizeof old[0]);
+	memcpy(old_usage, usage, old_count * sizeof old_usage[0]);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t j = 0;
 
@@ -118,7 +113,6 @@ static void note_wait(struct pass *p, const struct cancel_ledger_entry *e, uint6
 {
 	struct window *w = p->w;
 	struct waiting *wait = &p->h->waits[w->wait_count];
-
 	/* What a task first seen in this window waited before it counts as wait of ended tasks. */
 	delta_ns = fixed_min(delta_ns, w->length_ns);
 	if (!p->is_memory[e->resource])
@@ -153,7 +147,6 @@ static void note_evictions(
 	struct pass *p, const struct cancel_ledger_entry *e, struct past_usage *usage)
 {
 	uint64_t fresh = grown(e->evicted, usage->evicted);
-
 	usage->recent_milli = decayed(usage->recent_milli, p->h->decay_q32) + fresh * 1000;
 	usage->evicted = e->evicted;
 	p->totals[e->resource].evicted += e->evicted;
@@ -164,7 +157,6 @@ static inline void take_entry(struct pass *p, const struct cancel_ledger_entry *
 {
 	uint8_t r = e->resource;
 	uint64_t delta_ns = elapsed(e->wait_ns, &known->wait_ns);
-
 	if (p->is_memory[r]) {
 		known->use_delta_ns = elapsed(e->stall_caused_ns, &known->use_ns);
 		p->w->resources[r].use_ns += known->use_delta_ns;
@@ -187,7 +179,6 @@ static void note_idle(struct pass *p, const struct cancel_ledger_entry *e, struc
 {
 	uint64_t held_ns = fixed_min(fixed_minus(p->w->now_ns, e->held_since_ns), p->w->length_ns);
 	uint64_t idle_ns = 0;
-
 	for (uint32_t i = p->past->first_wait; i != NONE; i = p->h->waits[i].next_of_task) {
 		const struct waiting *wait = &p->h->waits[i];
 
@@ -208,7 +199,6 @@ static void take_entries(struct pass *p)
 	const struct cancel_ledger_entry *entries = &p->ledger->entries[p->task->first_entry];
 	struct past_entry *known = past_entries(p->h, slot);
 	struct past_usage *usage = past_usages(p->h, slot);
-
 	for (uint32_t i = 0; i < count; i++) {
 		if (i >= known_count || !same_entry(&known[i], &entries[i])) {
 			realign(p->h, slot, entries, count, known_count);
@@ -233,7 +223,6 @@ static void take_episode(struct pass *p, uint64_t *open_ns)
 {
 	const struct cancel_ledger_task *t = p->task;
 	uint64_t age_ns = fixed_minus(p->w->now_ns, t->episode_start_ns), late_ns;
-
 	p->w->in_flight++;
 	*open_ns += age_ns;
 	if (age_ns <= t->slo_ns)
@@ -254,7 +243,6 @@ static void take_task(struct pass *p)
 	uint8_t *seen = &p->h->seen[t->slot];
 	struct past_task *past = p->past;
 	uint8_t mark = p->h->epoch;
-
 	if (*seen == 0 || past->id != t->id) {
 		struct past_end replaced = { 0 };
 
@@ -308,7 +296,6 @@ bool window_has(const struct history *h, uint32_t slot, uint64_t id)
 static void close_resources(struct pass *p)
 {
 	struct window *w = p->w;
-
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		const struct cancel_ledger_resource *res = &p->ledger->resources[r];
 		struct window_totals *now = &p->totals[r];
@@ -341,7 +328,6 @@ static void close_episodes(
 static void begin(struct history *h, const struct cancel_ledger *ledger, struct window *w)
 {
 	uint32_t count = ledger->resource_count;
-
 	h->epoch = h->epoch == 1 ? 2 : 1;
 	*w = (struct window){
 		.start_ns = h->started ? h->now_ns : ledger->now_ns,
@@ -359,7 +345,6 @@ bool window_take(struct history *h, const struct cancel_ledger *ledger, struct w
 	struct pass pass = { .h = h, .ledger = ledger, .w = w };
 	bool first = !h->started;
 	uint64_t open_ns = 0;
-
 	if (h->started && ledger->now_ns <= h->now_ns)
 		return false;
 	begin(h, ledger, w);

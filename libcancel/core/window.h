@@ -6,8 +6,8 @@
  * previous ledger said of an entry is kept beside it, at the same position; an entry that moved is
  * looked for among the task's 16.
  */
-#ifndef CORE_WINDOW_H
-#define CORE_WINDOW_H
+#ifndef CANCEL_CORE_WINDOW_H
+#define CANCEL_CORE_WINDOW_H
 
 #include <cancel/policy.h>
 
@@ -156,7 +156,6 @@ static inline uint32_t window_entry_count(
 	const struct cancel_ledger *ledger, const struct cancel_ledger_task *task)
 {
 	uint32_t count = task->entry_count;
-
 	if (task->first_entry >= ledger->entry_count)
 		return 0;
 	if (count > CANCEL_ENTRIES_MAX)

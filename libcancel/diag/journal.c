@@ -26,7 +26,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct line *l, const char
 {
 	va_list arguments;
 	va_start(arguments, format);
-	size_t room = sizeof(l->text) - l->used;
+	size_t room = sizeof l->text - l->used;
 	int n = vsnprintf(l->text + l->used, room, format, arguments);
 	va_end(arguments);
 	if (n < 0 || (size_t)n >= room)

@@ -105,7 +105,7 @@ void stacks_lock_for_fork(void)
 void stacks_unlock_after_fork(bool child)
 {
 	if (child) {
-		memset(stacks, 0, sizeof(stacks));
+		memset(stacks, 0, sizeof stacks);
 		store_relaxed(&waiting, 0);
 	}
 	pthread_mutex_unlock(&lock);

@@ -44,7 +44,6 @@ struct cancel_dagor_shared {
 static void publish(struct cancel_dagor_shared *shared)
 {
 	const struct cancel_dagor *gate = &shared->gate;
-
 	store_relaxed(&shared->serial_cursor, gate->windows << CURSOR_BITS | gate->cursor);
 	store_relaxed(&shared->window_start_ns, gate->window_start_ns);
 }
@@ -87,7 +86,6 @@ uint32_t cancel_dagor_shared_priority(
 static void take_counts(struct cancel_dagor_shared *shared)
 {
 	struct cancel_dagor *gate = &shared->gate;
-
 	for (uint32_t level = 0; level < shared->levels; level++) {
 		_Atomic uint32_t *const counter = &shared->histogram[level];
 		/* Most levels of a quiet window are zero: a load is cheaper than an exchange. */
@@ -128,7 +126,6 @@ bool cancel_dagor_shared_admit(
 	struct cancel_dagor_shared *shared, uint64_t now_ns, uint32_t priority)
 {
 	const uint32_t level = priority < shared->levels ? priority : shared->levels - 1;
-
 	if (unlikely(time_is_up(shared, now_ns)))
 		close_window(shared, now_ns);
 	add_relaxed(&shared->histogram[level], 1);
@@ -157,7 +154,6 @@ struct cancel_dagor_level cancel_dagor_shared_level(
 	const struct cancel_dagor_shared *shared, uint64_t now_ns)
 {
 	const uint64_t word = load_relaxed(&shared->serial_cursor);
-
 	return (struct cancel_dagor_level){
 		.cursor = (uint32_t)(word & CURSOR_MASK),
 		.serial = word >> CURSOR_BITS,

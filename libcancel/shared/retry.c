@@ -74,7 +74,6 @@ struct cancel_retry_shared *cancel_retry_shared_create(
 	enum cancel_retry_kind kind, const void *options)
 {
 	struct cancel_retry_shared *budget = calloc(1, sizeof *budget);
-
 	if (!budget)
 		return NULL;
 	budget->kind = kind;
@@ -132,7 +131,6 @@ static void end(struct cancel_retry_shared *budget, uint64_t now_ns,
 	const struct cancel_retry_call *call, enum cancel_retry_outcome outcome)
 {
 	const bool success = outcome == CANCEL_RETRY_SUCCESS;
-
 	if (budget->kind == CANCEL_RETRY_GRPC) {
 		cancel_retry_grpc_observe(&budget->grpc, now_ns, success);
 	} else if (budget->kind == CANCEL_RETRY_SRE) {

@@ -3,10 +3,10 @@
  * clock.c - calibrates the precise clock. The only file that reads the machine's clocks.
  *
  * The time-stamp counter is used where the processor says it is invariant (CPUID 0x80000007, bit
- * 8). Its rate is measured once, over 20 ms between two tight pairs of counter and
- * CLOCK_MONOTONIC; the pairs are good to about 50 ns, the rate to a few parts per million. It is
- * never corrected later: cumulative times are differences of this clock, and a corrected rate
- * would make an hour of them jump. Knows nothing of tasks.
+ * 8). Its rate is measured once, over 20 ms between two tight pairs of counter and CLOCK_MONOTONIC;
+ * the pairs are good to about 50 ns, the rate to a few parts per million. It is never corrected
+ * later: cumulative times are differences of this clock, and a corrected rate would make an hour of
+ * them jump.
  */
 #include "libcancel/sys/clock.h"
 

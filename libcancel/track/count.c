@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * count.c - owns the counters. Knows slots, and nothing of who reads the counts.
+ * count.c - owns the counters.
  *
  * A thread without a current task may be in a hot loop, so its calls are counted exactly up to a
  * thousand and then a thousand at a time: a host whose library is off pays a thread-local

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event.c - owns the table of events of cancelled tasks. Knows nobody.
+ * event.c - owns the table of events of cancelled tasks.
  *
  * Only cancelled tasks post, a handful each; so a lock is cheap enough. It is a leaf: nothing is
  * called while it is held.
@@ -47,7 +47,7 @@ uint32_t events_take(struct cancel_event out[EVENTS_MAX])
 {
 	pthread_mutex_lock(&lock);
 	uint32_t n = event_count;
-	memcpy(out, events, n * sizeof(events[0]));
+	memcpy(out, events, n * sizeof events[0]);
 	event_count = 0;
 	pthread_mutex_unlock(&lock);
 	sort_by_time(out, n);

@@ -73,7 +73,6 @@ static inline void read_entry(const struct slot *s, uint32_t i, uint64_t key, ui
 	uint64_t hold = load_acquire(&from->hold);
 	uint64_t since_ns = load_acquire(&from->since_ns);
 	uint64_t wait = load_acquire(&from->wait);
-
 	e->resource = (uint8_t)key_resource(key);
 	e->held_modes = 0;
 	e->wanted_mode = 0;

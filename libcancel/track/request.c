@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * request.c - a cancel as its task meets it: seen at a checkpoint, kept out of blocked phases, its
- * holds given back. The order of events is word.c's; who asked for it is unknown here.
+ * holds given back. The order of events is word.c's.
  */
 #include "libcancel/track/entry.h"
 #include "libcancel/track/event.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resource.c - owns the table of resources. Knows nothing of who uses them.
+ * resource.c - owns the table of resources.
  */
 #include "libcancel/track/resource.h"
 
@@ -54,10 +54,10 @@ static struct cancel_resource append(const char *name, enum cancel_resource_type
 	uint32_t modes = type == CANCEL_LOCK ? lock_modes_count(conflicts) : 1;
 	r->capacity = capacity;
 	store_relaxed(&r->id, make_id(index, type, modes));
-	snprintf(r->name, sizeof(r->name), "%s", name);
-	memset(r->conflicts, 0, sizeof(r->conflicts));
+	snprintf(r->name, sizeof r->name, "%s", name);
+	memset(r->conflicts, 0, sizeof r->conflicts);
 	if (type == CANCEL_LOCK)
-		memcpy(r->conflicts, conflicts, sizeof(r->conflicts));
+		memcpy(r->conflicts, conflicts, sizeof r->conflicts);
 	store_release(&table_count, index + 1);
 	return resource_id(index);
 }
@@ -67,12 +67,11 @@ struct cancel_resource cancel_create_resource(const char *name, enum cancel_reso
 {
 	struct cancel_resource r = { 0 };
 	struct cancel_resource_options o;
-
 	if (!run_is_on() || own_thread) {
 		count_untracked();
 		return r;
 	}
-	if (!struct_size_read(&o, sizeof(o), options))
+	if (!struct_size_read(&o, sizeof o, options))
 		count(CANCEL_COUNT_bad_options);
 	if (!name || !name[0] || type < CANCEL_LOCK || type > CANCEL_QUEUE ||
 		!lock_modes_are_symmetric(o.conflicts)) {

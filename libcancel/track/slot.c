@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slot.c - owns the memory of the slots and their free lists. Knows nothing of what is in them.
+ * slot.c - owns the memory of the slots and their free lists.
  *
  * A free slot is on one of sixteen lists (a thread uses its own, and others' when that is empty)
  * or not yet used (above slot_high). A list head is index + 1 in the low half and a tag in the high

@@ -25,7 +25,7 @@
 #define SLOTS_PER_CHUNK 1024u
 #define SLOT_CHUNKS_MAX (SLOTS_MAX / SLOTS_PER_CHUNK)
 
-/* ---- The state word: generation | bound | state; see word.h for who may change what ------ */
+/* ---- The state word: generation | bound | state; see word.h for who may change what ---------- */
 
 enum slot_state {
 	SLOT_FREE,

@@ -18,10 +18,10 @@ static _Atomic uint64_t next_sequence = 1;
 static pthread_key_t thread_key;
 static _Thread_local bool thread_known;
 
-/* ---- Threads that end ---------------------------------------------------------------------- */
+/* ---- Threads that end ------------------------------------------------------------------------ */
 
-/* From here on nobody sends a pthread_cancel to the thread of this task; waits for one under way.
- */
+/* From here on nobody sends a pthread_cancel to the thread of this task. Waits for one that is
+ * under way. */
 static void thread_forget(struct slot *s)
 {
 	enum slot_state before = word_change_begin(s);
@@ -65,7 +65,7 @@ static void make_current(struct slot *s)
 	}
 }
 
-/* ---- Episodes ------------------------------------------------------------------------------ */
+/* ---- Episodes -------------------------------------------------------------------------------- */
 
 uint64_t task_slo_ns(const struct slot *s)
 {
@@ -123,7 +123,7 @@ void cancel_count_request(uint8_t class_index, uint64_t start_ns, uint64_t end_n
 		totals_learn(index, latency_ns);
 }
 
-/* ---- Create -------------------------------------------------------------------------------- */
+/* ---- Create ---------------------------------------------------------------------------------- */
 
 /* Release stores: a reader still busy with the former task of this slot that sees any of them also
  * sees that the word has moved on, and drops what it read. */
@@ -169,7 +169,6 @@ struct cancel_task cancel_create(const struct cancel_task_options *options)
 	static const struct cancel_task_options defaults;
 	struct cancel_task none = { 0 };
 	struct cancel_task_options copy;
-
 	if (unlikely(!run_is_on() || own_thread)) {
 		count_untracked();
 		return none;
@@ -183,8 +182,8 @@ struct cancel_task cancel_create(const struct cancel_task_options *options)
 		count(CANCEL_COUNT_tasks_refused);
 		return none;
 	}
-	if (options && unlikely(options->struct_size != sizeof(copy))) {
-		if (!struct_size_read(&copy, sizeof(copy), options))
+	if (options && unlikely(options->struct_size != sizeof copy)) {
+		if (!struct_size_read(&copy, sizeof copy, options))
 			count(CANCEL_COUNT_bad_options);
 		options = &copy;
 	}
@@ -194,7 +193,7 @@ struct cancel_task cancel_create(const struct cancel_task_options *options)
 	return task;
 }
 
-/* ---- Tasks that may be stopped by pthread_cancel ------------------------------------------- */
+/* ---- Tasks that may be stopped by pthread_cancel --------------------------------------------- */
 
 static void thread_enter(struct slot *s)
 {
@@ -216,7 +215,7 @@ static void thread_leave(struct slot *s)
 		pthread_testcancel();
 }
 
-/* ---- Bind ---------------------------------------------------------------------------------- */
+/* ---- Bind ------------------------------------------------------------------------------------ */
 
 struct slot *task_hold(uint64_t id, bool *borrowed)
 {
@@ -301,7 +300,7 @@ void cancel_unbind(struct cancel_task task, enum cancel_unbind how)
 	word_unbind(s);
 }
 
-/* ---- End ----------------------------------------------------------------------------------- */
+/* ---- End ------------------------------------------------------------------------------------- */
 
 static void post_end(struct slot *s, uint64_t id, uint64_t now_ns)
 {

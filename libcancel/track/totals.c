@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * totals.c - owns the sums over ended tasks. Knows nothing of slots but their order.
+ * totals.c - owns the sums over ended tasks.
  *
  * Sixteen shards, a thread always adds to the same one, so that busy threads seldom meet on a
  * line. Additions are relaxed: each number is a sum on its own.
@@ -77,7 +77,7 @@ static uint32_t shards_used(void)
 	return seen < SHARDS ? seen : SHARDS;
 }
 
-/* ---- Tasks that end ------------------------------------------------------------------------ */
+/* ---- Tasks that end -------------------------------------------------------------------------- */
 
 static inline struct bank *bank_of(struct shard *s, uint32_t index)
 {
@@ -142,7 +142,7 @@ void totals_use(struct bank *b, uint32_t resource, const struct ended_use *use)
 	add_some(&sum->acquires, use->acquires);
 }
 
-/* ---- The collector ------------------------------------------------------------------------- */
+/* ---- The collector --------------------------------------------------------------------------- */
 
 static void add_bank(uint32_t which, struct totals *sum, uint32_t resource_count)
 {
@@ -209,7 +209,7 @@ void totals_end(struct totals *sum, uint32_t resource_count, uint64_t *latency)
 		read_latency(i, latency);
 }
 
-/* ---- Others -------------------------------------------------------------------------------- */
+/* ---- Others ---------------------------------------------------------------------------------- */
 
 void totals_sum(struct totals *sum, uint32_t resource_count)
 {
@@ -226,7 +226,7 @@ void totals_read_learned(uint32_t class_index, uint64_t *counts)
 
 static void words_clear(_Atomic uint64_t *words, size_t bytes)
 {
-	for (size_t i = 0; i < bytes / sizeof(*words); i++)
+	for (size_t i = 0; i < bytes / sizeof *words; i++)
 		store_relaxed(&words[i], 0);
 }
 
@@ -235,7 +235,7 @@ static void bank_clear(struct bank *b)
 	store_relaxed(&b->completed, 0);
 	store_relaxed(&b->late, 0);
 	store_relaxed(&b->ended_active_ns, 0);
-	words_clear(&b->use[0].wait_ns, sizeof(b->use));
+	words_clear(&b->use[0].wait_ns, sizeof b->use);
 }
 
 /* Before the controller runs, or alone in a forked child. A thread that still adds is harmless. */
@@ -245,8 +245,8 @@ void totals_reset(void)
 		bank_clear(&shards[i].banks[0]);
 		bank_clear(&shards[i].banks[1]);
 		store_relaxed(&shards[i].dirty, 0);
-		words_clear(shards[i].latency, sizeof(shards[i].latency));
+		words_clear(shards[i].latency, sizeof shards[i].latency);
 	}
-	words_clear(&learned[0][0], sizeof(learned));
-	memset(shard_latency, 0, sizeof(shard_latency));
+	words_clear(&learned[0][0], sizeof learned);
+	memset(shard_latency, 0, sizeof shard_latency);
 }

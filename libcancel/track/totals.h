@@ -18,7 +18,7 @@ struct totals { /* a sum over all shards */
 	uint64_t completed, late, ended_active_ns;
 };
 
-/* ---- Tasks that end; warm: atomic additions on this thread's shard ----------------------- */
+/* ---- Tasks that end; warm: atomic additions on this thread's shard --------------------------- */
 
 /* Where the task in slot `index` leaves what it had; valid during one call of the host. */
 struct bank *totals_bank(uint32_t index);
@@ -30,7 +30,7 @@ void totals_use(struct bank *b, uint32_t resource, const struct ended_use *use);
 /* An episode of a class that is still learning its SLO. */
 void totals_learn(uint32_t class_index, uint64_t latency_ns);
 
-/* ---- The collector ------------------------------------------------------------------------- */
+/* ---- The collector --------------------------------------------------------------------------- */
 
 /* Begins a ledger: from here on, what a task leaves counts in this ledger as long as its slot has
  * not been read yet, and in the next one afterwards. Starts the sum. */
@@ -41,7 +41,7 @@ void totals_passed(uint32_t index);
  * that changed since the last call. */
 void totals_end(struct totals *sum, uint32_t resource_count, uint64_t *latency);
 
-/* ---- Others -------------------------------------------------------------------------------- */
+/* ---- Others ---------------------------------------------------------------------------------- */
 
 /* Any thread. */
 void totals_sum(struct totals *sum, uint32_t resource_count);

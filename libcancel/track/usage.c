@@ -17,7 +17,7 @@
 #include "libcancel/track/task.h"
 #include "libcancel/track/totals.h"
 
-/* ---- Amounts ------------------------------------------------------------------------------- */
+/* ---- Amounts --------------------------------------------------------------------------------- */
 
 static inline uint32_t mode_shift(struct cancel_resource r, uint64_t mode)
 {
@@ -65,7 +65,7 @@ static inline bool several_slots(struct cancel_resource r, uint64_t before, uint
 	return resource_type(r) == CANCEL_QUEUE && (before | after) > 1;
 }
 
-/* ---- Beyond sixteen entries: totals only ------------------------------------------------- */
+/* ---- Beyond sixteen entries: totals only ----------------------------------------------------- */
 
 static void folded_slow(struct slot *s, struct cancel_resource r)
 {
@@ -113,7 +113,7 @@ static bool folded_release(struct slot *s, struct cancel_resource r)
 	return true;
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------- */
+/* ---- Waiting --------------------------------------------------------------------------------- */
 
 static seldom void end_wait(
 	struct slot *s, struct cancel_resource r, struct entry *e, uint64_t now_ns)
@@ -170,7 +170,7 @@ void cancel_give_up(struct cancel_resource r, uint32_t instance)
 		count_hot(s, HOT_give_up_without_wait);
 }
 
-/* ---- Holding ------------------------------------------------------------------------------- */
+/* ---- Holding --------------------------------------------------------------------------------- */
 
 /* Amounts as they will be; a LOCK's are in its mode's field. */
 static inline uint64_t in_field(struct cancel_resource r, uint64_t amount)
@@ -324,7 +324,7 @@ void cancel_release(struct cancel_resource r, uint32_t instance, uint64_t amount
 	release_any(r, instance, amount);
 }
 
-/* ---- The end ------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static void end_entry(struct slot *s, uint32_t i, uint64_t now_ns, struct ended_use *use)
 {

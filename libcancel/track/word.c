@@ -3,10 +3,10 @@
  * word.c - owns the state word: generation | bound | state. Why a cancel reaches only its target:
  *
  *	FREE → RUNNING ⇄ BLOCKED
- *	         │ ↑ └→ CHANGING → back      (owner: exchange of the action)
- *	         ↓ └──────────────┐
- *	     DELIVERING → DELIVERED          (delivery thread; DELIVERED → RUNNING: rerun, by the
- *owner) RUNNING, BLOCKED, DELIVERED → ENDING → FREE with the next generation   (owner)
+ *	         │ ↑ └→ CHANGING → back        owner: exchange of the action
+ *	         ↓ └──────────────┐            owner: rerun, DELIVERED → RUNNING
+ *	     DELIVERING → DELIVERED            delivery thread
+ *	RUNNING, BLOCKED, DELIVERED → ENDING → FREE with the next generation        owner
  *
  * 1. Every change is a compare-and-swap of the whole word, generation included, or is made by the
  *    only thread that may leave the state it is in. The action runs only inside DELIVERING.

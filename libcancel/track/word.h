@@ -7,7 +7,7 @@
 
 #include "libcancel/track/slot.h"
 
-/* ---- The owner ---------------------------------------------------------------------------- */
+/* ---- The owner ------------------------------------------------------------------------------- */
 
 /* Opens a new task in a slot just taken: RUNNING and bound. Returns its id. */
 uint64_t word_open(struct slot *s);
@@ -28,7 +28,7 @@ void word_restart(struct slot *s);
 struct slot *word_bind(uint64_t id, enum cancel_counter *why);
 void word_unbind(struct slot *s);
 
-/* ---- The delivery thread -------------------------------------------------------------------- */
+/* ---- The delivery thread --------------------------------------------------------------------- */
 
 enum word_delivery {
 	WORD_DELIVER, /* the caller runs the action, then calls word_delivered */

@@ -25,7 +25,6 @@ static uint64_t delay_ns;
 static void on_threads(void *(*work)(void *arg))
 {
 	pthread_t threads[THREADS];
-
 	for (uintptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)i), 0);
 	for (unsigned i = 0; i < THREADS; i++)
@@ -46,7 +45,6 @@ static void gate_made(uint32_t window_requests)
 		.business_levels = 4,
 		.user_levels = 128,
 		.window_requests = window_requests };
-
 	reset();
 	gate = cancel_dagor_shared_create(&options);
 	assert_non_null(gate);
@@ -55,7 +53,6 @@ static void gate_made(uint32_t window_requests)
 static void *use_gate(void *arg)
 {
 	const uint64_t salt = (uintptr_t)arg << 32;
-
 	for (uint64_t i = 0; i < REQUESTS; i++) {
 		const uint64_t now_ns = atomic_fetch_add(&clock_ns, 100000);
 		const uint32_t priority =
@@ -78,7 +75,6 @@ static void *use_gate(void *arg)
 static void collect(struct cancel_dagor_stats *stats)
 {
 	const uint64_t now_ns = atomic_load(&clock_ns);
-
 	cancel_dagor_shared_missed(gate, now_ns + 2 * S, 0);
 	cancel_dagor_shared_missed(gate, now_ns + 4 * S, 0);
 	cancel_dagor_shared_stats(gate, stats);
@@ -87,7 +83,6 @@ static void collect(struct cancel_dagor_stats *stats)
 static void every_request_is_counted_exactly_once(void **state)
 {
 	struct cancel_dagor_stats stats;
-
 	(void)state;
 	gate_made(100);
 	delay_ns = MS;
@@ -107,7 +102,6 @@ static void every_request_is_counted_exactly_once(void **state)
 static void overload_seen_by_any_thread_closes_low_levels_for_all(void **state)
 {
 	struct cancel_dagor_stats stats;
-
 	(void)state;
 	gate_made(100);
 	delay_ns = 100 * MS;
@@ -130,7 +124,6 @@ static void one_thread_gets_the_answers_of_the_pure_gate(void **state)
 	const struct cancel_dagor_options options = { .struct_size = sizeof options,
 		.window_requests = 100 };
 	uint64_t random = 3;
-
 	(void)state;
 	print_message("seed 3\n");
 	assert_int_equal(cancel_dagor_init(&pure, &options), 0);
@@ -169,7 +162,6 @@ static void a_bucket_gives_no_token_twice(void **state)
 {
 	const struct cancel_bucket_options options = { .struct_size = sizeof options,
 		.burst = 777 };
-
 	(void)state;
 	reset();
 	budget = cancel_retry_shared_create(CANCEL_RETRY_BUCKET, &options);
@@ -211,7 +203,6 @@ static void envoy_has_nothing_in_flight_once_all_have_ended(void **state)
 {
 	struct cancel_retry_call calls[4] = { 0 };
 	unsigned count = 0;
-
 	(void)state;
 	reset();
 	budget = cancel_retry_shared_create(CANCEL_RETRY_ENVOY, NULL);
@@ -255,7 +246,6 @@ static void invalid_options_make_nothing(void **state)
 		.business_levels = 65 };
 	const struct cancel_retry_finagle_options brief = { .struct_size = sizeof brief,
 		.ttl_ns = 1 };
-
 	(void)state;
 	assert_null(cancel_dagor_shared_create(&wide));
 	assert_null(cancel_retry_shared_create(CANCEL_RETRY_FINAGLE, &brief));
@@ -275,6 +265,5 @@ int main(void)
 		cmocka_unit_test(every_kind_answers_to_its_name),
 		cmocka_unit_test(invalid_options_make_nothing),
 	};
-
 	return cmocka_run_group_tests_name("admission_shared", tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void *worker(void *arg)
 {
 	struct transaction *t = arg;
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE,
 		.action = act,
 		.action_arg = t,

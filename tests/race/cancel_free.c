@@ -31,7 +31,7 @@ static void act(const struct cancel_request *request, void *arg)
 
 static uint64_t *new_argument(void)
 {
-	uint64_t *alive = malloc(sizeof(*alive));
+	uint64_t *alive = malloc(sizeof *alive);
 	*alive = 1;
 	return alive;
 }
@@ -49,7 +49,7 @@ static void *worker(void *ignored)
 	while (!load_relaxed(&race_over)) {
 		uint64_t *first = new_argument(), *second = new_argument();
 		struct cancel_task_options o = {
-			.struct_size = sizeof(o),
+			.struct_size = sizeof o,
 			.flags = CANCEL_CANCELLABLE,
 			.action = act,
 			.action_arg = first,

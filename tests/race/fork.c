@@ -20,7 +20,7 @@ static struct cancel_resource table;
 
 static void *churn(void *ignored)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o), .flags = CANCEL_CANCELLABLE };
+	struct cancel_task_options o = { .struct_size = sizeof o, .flags = CANCEL_CANCELLABLE };
 	(void)ignored;
 	while (!load_relaxed(&race_over)) {
 		struct cancel_task task = createCancel(&o);
@@ -36,7 +36,7 @@ static void *churn(void *ignored)
 
 static int child(void)
 {
-	struct cancel_config config = { .struct_size = sizeof(config), .log = say };
+	struct cancel_config config = { .struct_size = sizeof config, .log = say };
 	struct cancel_task_info info;
 	alarm(20);
 	if (createCancel(NULL).id || cancel_snapshot_tasks(&info, 1))

@@ -37,7 +37,7 @@ static void *worker(void *arg)
 {
 	struct connection *c = arg;
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE,
 		.action_arg = c,
 	};

@@ -28,7 +28,7 @@ static _Atomic uint64_t begun, ended;
 
 static void *churn(void *arg)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o), .slo_ns = 1000000000 };
+	struct cancel_task_options o = { .struct_size = sizeof o, .slo_ns = 1000000000 };
 	struct cancel_task other = { .id = 1 };
 	uint64_t key = 1 + (uint64_t)(uintptr_t)arg * 1000000000;
 	while (!load_relaxed(&race_over)) {
@@ -101,7 +101,7 @@ static void check_ledger(struct collector *c)
 
 static void a_reader_sees_each_task_whole_and_once(void **state)
 {
-	struct collector *c = calloc(1, sizeof(*c));
+	struct collector *c = calloc(1, sizeof *c);
 	struct race race;
 	(void)state;
 	/* The library's own collector stays out of the way of this one. */

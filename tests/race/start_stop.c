@@ -26,7 +26,7 @@ static void act(const struct cancel_request *request, void *arg)
 static void *worker(void *ignored)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE,
 		.action = act,
 		.slo_ns = 1,
@@ -49,7 +49,7 @@ static void *worker(void *ignored)
 static void start_and_stop_fit_between_any_two_calls(void **state)
 {
 	struct cancel_config config = {
-		.struct_size = sizeof(config),
+		.struct_size = sizeof config,
 		.window_ms = 10,
 		.log = say,
 	};

@@ -19,8 +19,7 @@ uint64_t random_draw(uint64_t *state, uint64_t below)
 
 void random_world_begin(struct random_world *w, uint64_t seed, bool act)
 {
-	const struct cancel_pipeline_config config = { .struct_size = sizeof(config), .act = act };
-
+	const struct cancel_pipeline_config config = { .struct_size = sizeof config, .act = act };
 	*w = (struct random_world){ .s = scripted_new(&config), .state = seed };
 	w->lock = scripted_resource(w->s, CANCEL_LOCK, 0);
 	w->table = scripted_resource(w->s, CANCEL_LOCK, 0);
@@ -48,7 +47,6 @@ static void use_something(struct random_world *w, struct scripted_task *t)
 	uint32_t instance = r == w->table ? (uint32_t)draw(w, 5) : 0;
 	uint64_t amount = r == w->workers ? 1 : 1 + draw(w, 2);
 	struct cancel_ledger_entry *e = scripted_entry(w->s, t, r, instance);
-
 	if (e->held)
 		scripted_release(w->s, t, r, instance);
 	else if (e->waiting_since_ns || draw(w, 3) == 0)
@@ -60,7 +58,6 @@ static void use_something(struct random_world *w, struct scripted_task *t)
 static void evict(struct random_world *w, struct scripted_task *t)
 {
 	struct cancel_ledger_entry *e = scripted_entry(w->s, t, w->pool, 0);
-
 	e->evicted += draw(w, 300);
 	e->stall_caused_ns += draw(w, 400) * MS;
 }
@@ -68,7 +65,6 @@ static void evict(struct random_world *w, struct scripted_task *t)
 static void add_heavy(struct random_world *w)
 {
 	struct scripted_task *t = scripted_task(w->s, draw(w, 3) ? 0 : 5 * MS);
-
 	t->t.flags = (uint8_t)draw(w, 32);
 	if (draw(w, 2))
 		t->t.flags = CANCEL_CANCELLABLE;
@@ -100,7 +96,6 @@ static void deliver(struct random_world *w)
 {
 	uint64_t id = w->s->last.target.task, fate = draw(w, 4);
 	struct scripted_task *t = &w->s->tasks[(uint32_t)id];
-
 	if (!t->live || t->t.id != id)
 		return;
 	t->t.state = CANCEL_DELIVERED;
@@ -118,14 +113,12 @@ static void deliver(struct random_world *w)
 static void complete_some(struct random_world *w)
 {
 	uint64_t count = draw(w, 50), latency_ns = (1 + draw(w, 20)) * MS;
-
 	scripted_complete(w->s, count, latency_ns, draw(w, 2));
 }
 
 void random_world_step(struct random_world *w)
 {
 	uint32_t live = 0;
-
 	if (w->s->verdict.cancel)
 		deliver(w);
 	for (uint32_t i = 0; i < SCRIPTED_TASKS; i++) {
@@ -200,7 +193,6 @@ static uint64_t mix_outcome(uint64_t d, const struct cancel_outcome *o)
 uint64_t verdict_digest(const struct cancel_verdict *v)
 {
 	uint64_t d = 14695981039346656037ull;
-
 	d = mix(d, v->now_ns);
 	d = mix(d, v->overload);
 	d = mix(d, v->held_back);

@@ -40,7 +40,7 @@ static UNUSED void say(void *arg, const char *line)
 	(void)arg;
 	pthread_mutex_lock(&said_lock);
 	size_t used = strlen(said), length = strlen(line);
-	if (used + length + 2 <= sizeof(said)) {
+	if (used + length + 2 <= sizeof said) {
 		memcpy(said + used, line, length);
 		memcpy(said + used + length, "\n", 2);
 	}
@@ -59,7 +59,7 @@ static UNUSED bool was_said(const char *text)
 /* Starts with this configuration's lines kept in `said`. */
 static UNUSED void start_with(struct cancel_config config)
 {
-	config.struct_size = sizeof(config);
+	config.struct_size = sizeof config;
 	config.log = say;
 	said[0] = '\0';
 	assert_int_equal(startCancel(&config), 0);
@@ -87,7 +87,7 @@ struct look {
 static UNUSED struct look look_at_current(void)
 {
 	struct look look;
-	memset(&look, 0, sizeof(look));
+	memset(&look, 0, sizeof look);
 	assert_non_null(current_slot);
 	assert_int_equal(slot_read(current_slot, clock_precise_ns(), CANCEL_RESOURCES_MAX,
 				 &look.task, look.entries, look.folded),

@@ -22,11 +22,10 @@ static void *must(void *memory)
 
 struct scripted *scripted_new(const struct cancel_pipeline_config *config)
 {
-	const struct cancel_pipeline_config act = { .struct_size = sizeof(act), .act = true };
+	const struct cancel_pipeline_config act = { .struct_size = sizeof act, .act = true };
 	const struct cancel_pipeline_config *c = config ? config : &act;
-	struct scripted *s = must(calloc(1, sizeof(*s)));
+	struct scripted *s = must(calloc(1, sizeof *s));
 	size_t bytes = cancel_pipeline_bytes(c);
-
 	/* Not zeroed: the pipeline must not rely on that. */
 	s->pipeline = must(malloc(bytes));
 	memset(s->pipeline, 0xa5, bytes);
@@ -48,7 +47,6 @@ void scripted_free(struct scripted *s)
 uint32_t scripted_resource(struct scripted *s, enum cancel_resource_type type, uint64_t capacity)
 {
 	uint32_t r = s->ledger.resource_count++;
-
 	s->resources[r] = (struct cancel_ledger_resource){ .type = type, .capacity = capacity };
 	return r;
 }
@@ -56,7 +54,6 @@ uint32_t scripted_resource(struct scripted *s, enum cancel_resource_type type, u
 struct scripted_task *scripted_task(struct scripted *s, uint64_t slo_ns)
 {
 	uint32_t slot = 0;
-
 	while (slot < SCRIPTED_TASKS && s->tasks[slot].live)
 		slot++;
 	if (slot == SCRIPTED_TASKS) {
@@ -98,7 +95,6 @@ static struct cancel_ledger_entry shown(
 {
 	struct cancel_ledger_entry e = *entry;
 	uint64_t slots = s->resources[e.resource].type == CANCEL_QUEUE ? e.held : 1;
-
 	if (e.held_since_ns)
 		e.hold_ns += (s->now_ns - e.held_since_ns) * slots;
 	if (e.waiting_since_ns)
@@ -110,7 +106,6 @@ void scripted_stop_waiting(
 	struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance)
 {
 	struct cancel_ledger_entry *entry = scripted_entry(s, t, r, instance);
-
 	entry->wait_ns = shown(s, entry).wait_ns;
 	entry->waiting_since_ns = 0;
 	entry->wanted_mode = 0;
@@ -120,7 +115,6 @@ void scripted_hold(
 	struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance, uint64_t amount)
 {
 	struct cancel_ledger_entry *entry = scripted_entry(s, t, r, instance);
-
 	scripted_stop_waiting(s, t, r, instance);
 	entry->held_since_ns = s->now_ns;
 	if (s->resources[r].type == CANCEL_LOCK) {
@@ -135,7 +129,6 @@ void scripted_wait(
 	struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance, uint64_t mode)
 {
 	struct cancel_ledger_entry *entry = scripted_entry(s, t, r, instance);
-
 	entry->waiting_since_ns = s->now_ns;
 	entry->wanted_mode = (uint8_t)mode;
 }
@@ -143,7 +136,6 @@ void scripted_wait(
 void scripted_release(struct scripted *s, struct scripted_task *t, uint32_t r, uint32_t instance)
 {
 	struct cancel_ledger_entry *entry = scripted_entry(s, t, r, instance);
-
 	entry->hold_ns = shown(s, entry).hold_ns;
 	entry->held = entry->held_since_ns = 0;
 	entry->held_modes = 0;
@@ -160,7 +152,6 @@ static void count_episode(struct scripted *s, uint64_t latency_ns, bool late, ui
 void scripted_end(struct scripted *s, struct scripted_task *t)
 {
 	uint64_t age_ns = s->now_ns - t->t.episode_start_ns;
-
 	if (t->t.slo_ns && t->t.episode_start_ns)
 		count_episode(s, age_ns, age_ns > t->t.slo_ns, 1);
 	for (uint32_t i = 0; i < t->entry_count; i++) {
@@ -193,7 +184,6 @@ void scripted_event(
 static void shuffle(struct scripted *s)
 {
 	uint64_t state = s->shuffle;
-
 	for (uint32_t i = s->ledger.task_count; i > 1; i--) {
 		struct cancel_ledger_task swap = s->ledger_tasks[i - 1];
 		uint32_t j;
@@ -209,7 +199,6 @@ static void shuffle(struct scripted *s)
 static void make_ledger(struct scripted *s)
 {
 	uint32_t tasks = 0, entries = 0;
-
 	for (uint32_t i = 0; i < SCRIPTED_TASKS; i++) {
 		struct scripted_task *t = &s->tasks[i];
 
@@ -285,7 +274,6 @@ void scripted_dump(struct scripted *s, uint32_t pool, struct scripted_task *dump
 {
 	struct cancel_ledger_entry *d = scripted_entry(s, dump, pool, 0);
 	struct cancel_ledger_entry *o = scripted_entry(s, other, pool, 0);
-
 	scripted_complete(s, 20, 30 * MS, true);
 	s->resources[pool].ended_wait_ns += 20 * 25 * MS;
 	d->evicted += 500;

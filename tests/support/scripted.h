@@ -67,8 +67,8 @@ void scripted_end(struct scripted *s, struct scripted_task *t);
 void scripted_complete(struct scripted *s, uint64_t count, uint64_t latency_ns, bool late);
 void scripted_event(
 	struct scripted *s, enum cancel_event_kind kind, uint64_t task, uint64_t wasted_ns);
-/* Makes the ledger of this instant and runs the pipeline; `step` moves the clock by a window first.
- */
+/* Makes the ledger of this instant and runs the pipeline; `step` first moves the clock by a
+ * window. */
 void scripted_judge(struct scripted *s);
 void scripted_step(struct scripted *s);
 /* `count` windows with 50 completions of 1 ms each. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the server process of a test and one naive client. It must not know the server's code. */
+/* Owns the server process of a test and one naive client. */
 #include "wire_client.h"
 #include "patience.h"
 

@@ -37,7 +37,7 @@ static void quiet(void *arg, const char *line)
 
 int main(void)
 {
-	struct cancel_config config = { .struct_size = sizeof(config), .log = quiet };
+	struct cancel_config config = { .struct_size = sizeof config, .log = quiet };
 	struct cancel_status status;
 	if (startCancel(&config))
 		return 1;

@@ -106,7 +106,6 @@ static void what_a_leaving_client_held_is_free(void **state)
 static void what_is_out_always_equals_what_clients_hold(void **state)
 {
 	uint64_t held = 0;
-
 	(void)state;
 	made(100, (struct cancel_breakwater_options){ .start_credits = 500 });
 	for (uint64_t i = 0; i < 20000; i++) {
@@ -131,6 +130,5 @@ int main(void)
 		cmocka_unit_test(what_a_leaving_client_held_is_free),
 		cmocka_unit_test(what_is_out_always_equals_what_clients_hold),
 	};
-
 	return cmocka_run_group_tests_name("admission_breakwater", tests, NULL, NULL);
 }

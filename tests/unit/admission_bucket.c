@@ -12,7 +12,6 @@
 static struct cancel_bucket made(struct cancel_bucket_options options)
 {
 	struct cancel_bucket bucket;
-
 	options.struct_size = sizeof options;
 	assert_int_equal(cancel_bucket_init(&bucket, &options), 0);
 	return bucket;
@@ -21,7 +20,6 @@ static struct cancel_bucket made(struct cancel_bucket_options options)
 static unsigned taken(struct cancel_bucket *bucket, uint64_t now_ns, unsigned tries)
 {
 	unsigned count = 0;
-
 	while (tries--)
 		count += cancel_bucket_admit(bucket, now_ns, 1);
 	return count;
@@ -63,7 +61,6 @@ static void idle_time_fills_no_further_than_the_burst(void **state)
 static void the_burst_defaults_to_the_rate_and_starts_full(void **state)
 {
 	struct cancel_bucket bucket = made((struct cancel_bucket_options){ .rate = 15 });
-
 	(void)state;
 	assert_int_equal(taken(&bucket, 0, 100), 15);
 }
@@ -72,7 +69,6 @@ static void a_bucket_that_starts_empty_gives_its_first_token_after_one_interval(
 {
 	struct cancel_bucket bucket = made((struct cancel_bucket_options){
 		.rate = 4, .start_empty = true, .start_ns = 7 * S });
-
 	(void)state;
 	assert_false(cancel_bucket_admit(&bucket, 7 * S + 250 * MS - 1, 1));
 	assert_true(cancel_bucket_admit(&bucket, 7 * S + 250 * MS, 1));
@@ -98,7 +94,6 @@ static void a_rate_below_one_a_second_is_given_by_its_period(void **state)
 {
 	struct cancel_bucket bucket = made((struct cancel_bucket_options){
 		.rate = 1, .burst = 2, .per_ns = 15 * S, .start_empty = true });
-
 	(void)state;
 	assert_false(cancel_bucket_admit(&bucket, 15 * S - 1, 1));
 	assert_true(cancel_bucket_admit(&bucket, 15 * S, 1));
@@ -107,7 +102,6 @@ static void a_rate_below_one_a_second_is_given_by_its_period(void **state)
 static void the_wait_it_names_is_the_wait_it_takes(void **state)
 {
 	struct cancel_bucket bucket = made((struct cancel_bucket_options){ .rate = 7, .burst = 3 });
-
 	(void)state;
 	taken(&bucket, 0, 3);
 	const uint64_t wait_ns = cancel_bucket_wait_ns(&bucket, 0, 2);
@@ -120,7 +114,6 @@ static void the_wait_it_names_is_the_wait_it_takes(void **state)
 static void a_refused_take_takes_nothing_and_a_gift_stops_at_the_cap(void **state)
 {
 	struct cancel_bucket bucket = made((struct cancel_bucket_options){ .burst = 5 });
-
 	(void)state;
 	assert_false(cancel_bucket_admit(&bucket, 0, 6));
 	assert_int_equal(cancel_bucket_level(&bucket, 0), 5);
@@ -135,7 +128,6 @@ static void a_new_rate_counts_from_now_on(void **state)
 {
 	struct cancel_bucket bucket = made(
 		(struct cancel_bucket_options){ .rate = 10, .burst = 100, .start_empty = true });
-
 	(void)state;
 	cancel_bucket_set_rate(&bucket, S, 20);
 	assert_int_equal(cancel_bucket_level(&bucket, 2 * S), 30);
@@ -145,7 +137,6 @@ static void a_clock_that_steps_back_refills_nothing(void **state)
 {
 	struct cancel_bucket bucket = made((struct cancel_bucket_options){
 		.rate = 10, .burst = 10, .start_empty = true, .start_ns = 5 * S });
-
 	(void)state;
 	assert_false(cancel_bucket_admit(&bucket, S, 1));
 	assert_false(cancel_bucket_admit(&bucket, 5 * S, 1));
@@ -156,7 +147,6 @@ static void extremes_do_not_overflow(void **state)
 {
 	struct cancel_bucket bucket = made((struct cancel_bucket_options){
 		.rate = UINT64_MAX, .burst = 9, .start_empty = true });
-
 	(void)state;
 	assert_int_equal(cancel_bucket_level(&bucket, UINT64_MAX), 9);
 	assert_false(cancel_bucket_admit(&bucket, UINT64_MAX, UINT64_MAX));
@@ -169,7 +159,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	const struct cancel_bucket_options huge = {
 		.struct_size = sizeof huge, .rate = 1, .burst = UINT64_MAX / 2
 	};
-
 	(void)state;
 	assert_int_equal(cancel_bucket_init(&bucket, &sizeless), CANCEL_EINVAL);
 	assert_int_equal(cancel_bucket_init(&bucket, &huge), CANCEL_EINVAL);
@@ -194,6 +183,5 @@ int main(void)
 		cmocka_unit_test(extremes_do_not_overflow),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_bucket", tests, NULL, NULL);
 }

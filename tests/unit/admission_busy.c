@@ -40,6 +40,5 @@ int main(void)
 		cmocka_unit_test(others_wait_for_five_seconds_then_fail_fast),
 		cmocka_unit_test(hearing_of_it_again_does_not_restart_the_clock),
 	};
-
 	return cmocka_run_group_tests_name("admission_busy", tests, NULL, NULL);
 }

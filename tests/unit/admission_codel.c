@@ -21,7 +21,6 @@ static void made(void)
 static unsigned shed(uint64_t from_ms, uint64_t to_ms, uint64_t delay_ns)
 {
 	unsigned count = 0;
-
 	for (uint64_t ms = from_ms; ms < to_ms; ms++)
 		count += !cancel_codel_admit(&codel, ms * MS, delay_ns);
 	return count;
@@ -69,7 +68,6 @@ static void a_minimum_at_the_target_is_no_overload(void **state)
 static unsigned drops(uint64_t from_ms, uint64_t to_ms, uint64_t delay_ns, uint64_t *at_ms)
 {
 	unsigned count = 0;
-
 	for (uint64_t ms = from_ms; ms < to_ms; ms++)
 		if (!cancel_codel_packet_admit(&packet, ms * MS, delay_ns, 9))
 			at_ms[count++] = ms;
@@ -93,7 +91,6 @@ static void packets_are_dropped_at_the_interval_over_root_count(void **state)
 static void one_short_wait_ends_the_dropping(void **state)
 {
 	uint64_t at_ms[64];
-
 	(void)state;
 	made();
 	assert_int_equal(drops(1, 102, 20 * MS, at_ms), 1);
@@ -112,7 +109,6 @@ static void a_queue_of_one_is_never_dropped_from(void **state)
 static void a_dropping_state_soon_after_another_resumes_its_rate(void **state)
 {
 	uint64_t at_ms[64];
-
 	(void)state;
 	made();
 	assert_int_equal(drops(1, 540, 20 * MS, at_ms), 9);
@@ -128,7 +124,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	const struct cancel_codel_options slow = { .struct_size = sizeof slow,
 		.interval_ns = 5000 * MS };
 	const struct cancel_codel_options sizeless = { .interval_ns = MS };
-
 	(void)state;
 	assert_int_equal(cancel_codel_packet_init(&packet, &slow), CANCEL_EINVAL);
 	assert_int_equal(cancel_codel_init(&codel, &sizeless), CANCEL_EINVAL);
@@ -147,6 +142,5 @@ int main(void)
 		cmocka_unit_test(a_dropping_state_soon_after_another_resumes_its_rate),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_codel", tests, NULL, NULL);
 }

@@ -75,7 +75,6 @@ static void overload_closes_low_levels_and_health_reopens_them(void **state)
 static void the_expected_count_moves_by_exactly_alpha_and_beta(void **state)
 {
 	const unsigned wanted[] = { 25, 25, 25, 25 };
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){ .business_levels = 4, .user_levels = 1 });
 	window(wanted, 4, 100 * MS);
@@ -97,7 +96,6 @@ static void the_expected_count_moves_by_exactly_alpha_and_beta(void **state)
 static void the_expected_count_never_grows_past_what_is_asked_for(void **state)
 {
 	const unsigned many[] = { 50, 50 }, few[] = { 10, 10 };
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){ .business_levels = 2, .user_levels = 1 });
 	window(many, 2, MS);
@@ -152,7 +150,6 @@ static void algorithm_1_by_hand_over_ten_levels(void **state)
 static void the_memoryless_rule_starts_from_what_was_admitted(void **state)
 {
 	const unsigned wanted[] = { 25, 25, 25, 25 };
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){
 		.business_levels = 4, .user_levels = 1, .rule = CANCEL_DAGOR_MEMORYLESS });
@@ -170,7 +167,6 @@ static void the_memoryless_rule_starts_from_what_was_admitted(void **state)
 static void the_fraction_rule_scales_with_the_load(void **state)
 {
 	const unsigned wanted[] = { 25, 25, 25, 25 }, doubled[] = { 50, 50, 50, 50 };
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){
 		.business_levels = 4, .user_levels = 1, .rule = CANCEL_DAGOR_FRACTION });
@@ -189,7 +185,6 @@ static void the_fraction_rule_scales_with_the_load(void **state)
 static void a_priority_gets_one_answer_within_a_window(void **state)
 {
 	bool answers[LEVELS];
-
 	(void)state;
 	contract_gate();
 	rounds(20, 100 * MS);
@@ -237,7 +232,6 @@ static void a_window_ends_after_a_second_or_2000_observations(void **state)
 static void an_idle_second_moves_no_cursor(void **state)
 {
 	const unsigned wanted[] = { 25, 25, 25, 25 };
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){ .business_levels = 4, .user_levels = 1 });
 	window(wanted, 4, 100 * MS);
@@ -302,7 +296,6 @@ static void a_user_keeps_its_level_for_an_hour_and_no_longer(void **state)
 {
 	const uint64_t hour_ns = 3600 * S;
 	unsigned moved = 0;
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){ 0 });
 	for (uint64_t user = 0; user < 1000; user++) {
@@ -318,7 +311,6 @@ static void users_spread_evenly_and_every_user_has_its_bad_hours(void **state)
 {
 	unsigned by_level[128] = { 0 };
 	unsigned worst_half_hours = 0;
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){ 0 });
 	for (uint64_t user = 0; user < 128000; user++)
@@ -342,7 +334,6 @@ static void priorities_past_the_last_count_as_the_last(void **state)
 static void the_level_on_a_reply_carries_its_age(void **state)
 {
 	const unsigned wanted[] = { 25, 25, 25, 25 };
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){ .business_levels = 4, .user_levels = 1 });
 	window(wanted, 4, 100 * MS);
@@ -355,7 +346,6 @@ static void the_level_on_a_reply_carries_its_age(void **state)
 static void what_was_refused_upstream_keeps_the_gate_from_opening_wide(void **state)
 {
 	const unsigned all[] = { 25, 25, 25, 25 }, admitted[] = { 25, 25, 0, 0 };
-
 	(void)state;
 	gate_made((struct cancel_dagor_options){ .business_levels = 4, .user_levels = 1 });
 	while (gate.cursor > 2)
@@ -375,7 +365,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	const struct cancel_dagor_options share = { .struct_size = sizeof share,
 		.alpha_ppm = 1000001 };
 	const struct cancel_dagor_options sizeless = { .business_levels = 4 };
-
 	(void)state;
 	assert_int_equal(cancel_dagor_init(&gate, &wide), CANCEL_EINVAL);
 	assert_int_equal(cancel_dagor_init(&gate, &share), CANCEL_EINVAL);
@@ -410,6 +399,5 @@ int main(void)
 		cmocka_unit_test(what_was_refused_upstream_keeps_the_gate_from_opening_wide),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_dagor", tests, NULL, NULL);
 }

@@ -17,7 +17,6 @@ static void made(uint32_t workers, uint32_t types)
 		.workers = workers,
 		.types = types,
 		.profile_samples = 1000 };
-
 	assert_int_equal(cancel_darc_init(&darc, &options), 0);
 }
 
@@ -31,7 +30,6 @@ static void profile(unsigned shorts)
 static void before_the_first_plan_the_oldest_goes_anywhere(void **state)
 {
 	const uint64_t oldest_ns[] = { 5, 7 };
-
 	(void)state;
 	made(4, 2);
 	for (uint32_t worker = 0; worker < 4; worker++)
@@ -65,7 +63,6 @@ static void short_types_steal_from_long_ones_and_never_the_reverse(void **state)
 static void a_reserved_worker_idles_rather_than_run_a_long_request(void **state)
 {
 	const uint64_t only_long_ns[] = { 1, NONE }, both_ns[] = { 1, 9 };
-
 	(void)state;
 	made(8, 2);
 	profile(500);
@@ -77,7 +74,6 @@ static void a_reserved_worker_idles_rather_than_run_a_long_request(void **state)
 static void types_alike_share_a_group_and_go_by_age(void **state)
 {
 	const uint64_t oldest_ns[] = { NONE, 8, 3 };
-
 	(void)state;
 	made(4, 3);
 	for (unsigned i = 0; i < 1000; i++)
@@ -91,7 +87,6 @@ static void types_alike_share_a_group_and_go_by_age(void **state)
 static void a_type_never_seen_runs_on_the_last_worker_after_all_others(void **state)
 {
 	const uint64_t oldest_ns[] = { 4, NONE, 1 };
-
 	(void)state;
 	made(8, 3);
 	profile(500);
@@ -158,7 +153,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	const struct cancel_darc_options many = {
 		.struct_size = sizeof many, .workers = 8, .types = 17
 	};
-
 	(void)state;
 	assert_int_equal(cancel_darc_init(&darc, &one), CANCEL_EINVAL);
 	assert_int_equal(cancel_darc_init(&darc, &many), CANCEL_EINVAL);
@@ -180,6 +174,5 @@ int main(void)
 		cmocka_unit_test(shares_are_exact_for_short_and_for_endless_service),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_darc", tests, NULL, NULL);
 }

@@ -17,7 +17,6 @@ static void made(void)
 {
 	const struct cancel_io_tokens_options options = { .struct_size = sizeof options,
 		.threshold = 64 * MIB };
-
 	assert_int_equal(cancel_io_tokens_init(&io, &options), 0);
 }
 
@@ -61,7 +60,6 @@ static void a_change_is_smoothed_by_halves(void **state)
 static void tokens_are_dealt_out_in_sixty_ticks(void **state)
 {
 	uint64_t start_ns = 40 * 15 * S, taken = 0;
-
 	(void)state;
 	settled_tokens(64 * MIB);
 	for (uint64_t ms = 1; ms <= 15000; ms++)
@@ -74,7 +72,6 @@ static void tokens_are_dealt_out_in_sixty_ticks(void **state)
 static void nothing_is_saved_up_beyond_a_tick(void **state)
 {
 	uint64_t taken = 0;
-
 	(void)state;
 	settled_tokens(64 * MIB);
 	while (cancel_io_tokens_admit(&io, 40 * 15 * S + 10 * S, MIB / 16))
@@ -85,7 +82,6 @@ static void nothing_is_saved_up_beyond_a_tick(void **state)
 static void a_large_write_is_admitted_and_paid_off_later(void **state)
 {
 	const uint64_t start_ns = 40 * 15 * S;
-
 	(void)state;
 	settled_tokens(64 * MIB);
 	assert_true(cancel_io_tokens_admit(&io, start_ns + 250 * MS, 5 * MIB));
@@ -96,7 +92,6 @@ static void a_large_write_is_admitted_and_paid_off_later(void **state)
 static void what_was_not_written_is_given_back_and_more_is_charged(void **state)
 {
 	const uint64_t at_ns = 40 * 15 * S + 250 * MS;
-
 	(void)state;
 	settled_tokens(64 * MIB);
 	assert_true(cancel_io_tokens_admit(&io, at_ns, MIB));
@@ -144,7 +139,6 @@ static void extremes_do_not_overflow(void **state)
 {
 	const struct cancel_io_tokens_options options = { .struct_size = sizeof options,
 		.threshold = UINT64_MAX };
-
 	(void)state;
 	assert_int_equal(cancel_io_tokens_init(&io, &options), 0);
 	cancel_io_tokens_observe(&io, S, UINT64_MAX, UINT64_MAX);
@@ -169,6 +163,5 @@ int main(void)
 		cmocka_unit_test(writers_at_twice_the_drain_rate_are_held_at_it),
 		cmocka_unit_test(extremes_do_not_overflow),
 	};
-
 	return cmocka_run_group_tests_name("admission_io_tokens", tests, NULL, NULL);
 }

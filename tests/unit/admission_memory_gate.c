@@ -13,7 +13,6 @@ static void made(uint64_t limit, int64_t used)
 {
 	const struct cancel_memory_gate_options options = { .struct_size = sizeof options,
 		.limit_bytes = limit };
-
 	assert_int_equal(cancel_memory_gate_init(&gate, &options), 0);
 	cancel_memory_gate_observe(&gate, 0, used);
 	evict = 77;
@@ -95,6 +94,5 @@ int main(void)
 		cmocka_unit_test(sums_do_not_wrap),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_memory_gate", tests, NULL, NULL);
 }

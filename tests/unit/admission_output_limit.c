@@ -16,7 +16,6 @@ static void made(void)
 	const struct cancel_output_limit_options options = {
 		.struct_size = sizeof options, .hard_bytes = 32 * MIB, .soft_bytes = 8 * MIB
 	};
-
 	assert_int_equal(cancel_output_limit_init(&limit, &options), 0);
 }
 
@@ -60,7 +59,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	const struct cancel_output_limit_options crossed = {
 		.struct_size = sizeof crossed, .hard_bytes = 1, .soft_bytes = 2
 	};
-
 	(void)state;
 	assert_int_equal(cancel_output_limit_init(&limit, &crossed), CANCEL_EINVAL);
 }
@@ -74,6 +72,5 @@ int main(void)
 		cmocka_unit_test(without_limits_anything_may_wait),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_output_limit", tests, NULL, NULL);
 }

@@ -20,7 +20,6 @@ static void made(void)
 		.resources = 2,
 		.units = { 10, 10 },
 		.goal_ns = { 100 * MS, 100 * MS } };
-
 	assert_int_equal(cancel_parties_init(&parties, &options), 0);
 	now_ns = 0;
 }
@@ -28,7 +27,6 @@ static void made(void)
 static bool step(uint64_t first_ms, uint64_t second_ms)
 {
 	const uint64_t p99_ns[] = { first_ms * MS, second_ms * MS };
-
 	now_ns += S;
 	return cancel_parties_observe(&parties, now_ns, p99_ns);
 }
@@ -122,7 +120,6 @@ static void nobody_robs_a_class_that_is_in_trouble_itself(void **state)
 static void a_step_that_is_not_over_changes_nothing(void **state)
 {
 	const uint64_t bad_ns[] = { S, 0 };
-
 	(void)state;
 	made();
 	for (unsigned i = 0; i < 100; i++)
@@ -144,7 +141,6 @@ static void an_idle_class_gives_until_one_unit_is_left(void **state)
 static void units_add_up_whatever_happens(void **state)
 {
 	uint64_t random = 1;
-
 	(void)state;
 	made();
 	print_message("seed 1\n");
@@ -173,7 +169,6 @@ static void options_that_cannot_work_are_refused(void **state)
 		.resources = 1,
 		.units = { 1 },
 		.goal_ns = { MS, MS } };
-
 	(void)state;
 	assert_int_equal(cancel_parties_init(&parties, &options), CANCEL_EINVAL);
 	options.units[0] = 2;
@@ -199,6 +194,5 @@ int main(void)
 		cmocka_unit_test(a_class_that_needs_one_resource_ends_up_with_it),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_parties", tests, NULL, NULL);
 }

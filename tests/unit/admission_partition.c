@@ -13,14 +13,12 @@ static void made(uint32_t shared)
 	const struct cancel_partition_options options = {
 		.struct_size = sizeof options, .classes = 3, .slots = { 2, 5, 0 }, .shared = shared
 	};
-
 	assert_int_equal(cancel_partition_init(&partition, &options), 0);
 }
 
 static unsigned admitted(uint32_t class_index, unsigned tries)
 {
 	unsigned count = 0;
-
 	while (tries--)
 		count += cancel_partition_admit(&partition, 0, class_index);
 	return count;
@@ -72,7 +70,6 @@ static void giving_back_too_much_changes_nothing(void **state)
 static void options_that_cannot_work_are_refused(void **state)
 {
 	const struct cancel_partition_options many = { .struct_size = sizeof many, .classes = 17 };
-
 	(void)state;
 	assert_int_equal(cancel_partition_init(&partition, &many), CANCEL_EINVAL);
 	assert_int_equal(cancel_partition_init(&partition, NULL), CANCEL_EINVAL);
@@ -87,6 +84,5 @@ int main(void)
 		cmocka_unit_test(giving_back_too_much_changes_nothing),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_partition", tests, NULL, NULL);
 }

@@ -122,6 +122,5 @@ int main(void)
 		cmocka_unit_test(means_follow_slowly),
 		cmocka_unit_test(extremes_do_not_overflow),
 	};
-
 	return cmocka_run_group_tests_name("admission_pbox", tests, NULL, NULL);
 }

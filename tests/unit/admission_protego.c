@@ -104,7 +104,6 @@ static void a_lock_bound_server_settles_near_its_useful_load(void **state)
 static void a_wait_longer_than_the_budget_is_refused(void **state)
 {
 	struct cancel_protego_lock lock;
-
 	(void)state;
 	cancel_protego_lock_init(&lock);
 	assert_true(cancel_protego_lock_admit(&lock, 100 * MS, 0, 0)); /* nothing queues */
@@ -117,7 +116,6 @@ static void a_holder_that_stays_makes_waiters_be_refused_not_itself(void **state
 {
 	struct cancel_protego_lock lock;
 	unsigned refused = 0;
-
 	(void)state;
 	cancel_protego_lock_init(&lock);
 	for (uint64_t ms = 1; ms <= 1000; ms++) /* one holder, the first waiter since 1 ms */
@@ -130,7 +128,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	const struct cancel_protego_options bounds = {
 		.struct_size = sizeof bounds, .min_credits = 5, .max_credits = 4
 	};
-
 	(void)state;
 	assert_int_equal(cancel_protego_init(&protego, &bounds), CANCEL_EINVAL);
 }
@@ -148,6 +145,5 @@ int main(void)
 		cmocka_unit_test(a_holder_that_stays_makes_waiters_be_refused_not_itself),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_protego", tests, NULL, NULL);
 }

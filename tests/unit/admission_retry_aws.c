@@ -18,7 +18,6 @@ static void made(void)
 static void a_call_has_three_attempts(void **state)
 {
 	struct cancel_retry_aws_call call = { 0 };
-
 	(void)state;
 	made();
 	assert_true(cancel_retry_aws_admit(&quota, 0, &call, false));
@@ -30,7 +29,6 @@ static void a_call_has_three_attempts(void **state)
 static void a_retry_after_a_timeout_costs_twice_as_much(void **state)
 {
 	struct cancel_retry_aws_call call = { 0 };
-
 	(void)state;
 	made();
 	assert_true(cancel_retry_aws_admit(&quota, 0, &call, true));
@@ -40,7 +38,6 @@ static void a_retry_after_a_timeout_costs_twice_as_much(void **state)
 static void a_success_returns_what_its_last_retry_cost(void **state)
 {
 	struct cancel_retry_aws_call call = { 0 };
-
 	(void)state;
 	made();
 	assert_true(cancel_retry_aws_admit(&quota, 0, &call, false));
@@ -53,7 +50,6 @@ static void a_first_try_success_gives_one_up_to_the_capacity(void **state)
 {
 	const struct cancel_retry_aws_call first_try = { 0 };
 	struct cancel_retry_aws_call failing = { 0 };
-
 	(void)state;
 	made();
 	cancel_retry_aws_observe(&quota, 0, &first_try);
@@ -66,7 +62,6 @@ static void a_first_try_success_gives_one_up_to_the_capacity(void **state)
 static void an_outage_drains_the_quota_after_a_hundred_retries(void **state)
 {
 	unsigned count = 0;
-
 	(void)state;
 	made();
 	for (unsigned i = 0; i < 1000; i++) {
@@ -100,7 +95,6 @@ static void the_longest_backoff_does_not_overflow(void **state)
 		.struct_size = sizeof options, .base_ns = UINT64_MAX / 3, .max_ns = UINT64_MAX
 	};
 	const struct cancel_retry_aws_call call = { .retries = 60 };
-
 	(void)state;
 	assert_int_equal(cancel_retry_aws_init(&quota, &options), 0);
 	assert_true(cancel_retry_aws_backoff_ns(&quota, &call, 1u << 31) == UINT64_MAX / 2);
@@ -117,6 +111,5 @@ int main(void)
 		cmocka_unit_test(backoff_is_full_jitter_under_a_doubling_limit),
 		cmocka_unit_test(the_longest_backoff_does_not_overflow),
 	};
-
 	return cmocka_run_group_tests_name("admission_retry_aws", tests, NULL, NULL);
 }

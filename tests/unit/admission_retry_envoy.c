@@ -16,7 +16,6 @@ static void made(void)
 static unsigned retries(unsigned tries)
 {
 	unsigned count = 0;
-
 	while (tries--)
 		count += cancel_retry_envoy_admit(&budget, 0);
 	return count;
@@ -70,7 +69,6 @@ static void options_that_cannot_work_are_refused(void **state)
 {
 	const struct cancel_retry_envoy_options share = { .struct_size = sizeof share,
 		.share_ppm = 1000001 };
-
 	(void)state;
 	assert_int_equal(cancel_retry_envoy_init(&budget, &share), CANCEL_EINVAL);
 }
@@ -84,6 +82,5 @@ int main(void)
 		cmocka_unit_test(leaving_twice_does_not_wrap),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_retry_envoy", tests, NULL, NULL);
 }

@@ -19,7 +19,6 @@ static void made(struct cancel_retry_finagle_options options)
 static unsigned retries(uint64_t now_ns, unsigned tries)
 {
 	unsigned count = 0;
-
 	while (tries--)
 		count += cancel_retry_finagle_admit(&budget, now_ns);
 	return count;
@@ -58,7 +57,6 @@ static void deposits_are_forgotten_after_their_time(void **state)
 static void under_steady_load_retries_settle_at_share_and_reserve(void **state)
 {
 	unsigned count = 0;
-
 	(void)state;
 	made((struct cancel_retry_finagle_options){ 0 });
 	for (uint64_t ms = 0; ms < 60000; ms++) { /* 1000 requests a second, all retried */
@@ -82,7 +80,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	const struct cancel_retry_finagle_options sizeless = { .share_ppm = 1 };
 	const struct cancel_retry_finagle_options brief = { .struct_size = sizeof brief,
 		.ttl_ns = 1 };
-
 	(void)state;
 	assert_int_equal(cancel_retry_finagle_init(&budget, &sizeless), CANCEL_EINVAL);
 	assert_int_equal(cancel_retry_finagle_init(&budget, &brief), CANCEL_EINVAL);
@@ -98,6 +95,5 @@ int main(void)
 		cmocka_unit_test(a_clock_that_steps_back_gives_nothing_twice),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_retry_finagle", tests, NULL, NULL);
 }

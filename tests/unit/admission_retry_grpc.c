@@ -58,7 +58,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	const struct cancel_retry_grpc_options many = { .struct_size = sizeof many,
 		.max_tokens = 1001 };
 	const struct cancel_retry_grpc_options sizeless = { .max_tokens = 10 };
-
 	(void)state;
 	assert_int_equal(cancel_retry_grpc_init(&budget, &many), CANCEL_EINVAL);
 	assert_int_equal(cancel_retry_grpc_init(&budget, &sizeless), CANCEL_EINVAL);
@@ -72,6 +71,5 @@ int main(void)
 		cmocka_unit_test(the_count_stays_between_zero_and_its_maximum),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_retry_grpc", tests, NULL, NULL);
 }

@@ -48,7 +48,6 @@ static void the_odds_are_the_formula(void **state)
 static void about_k_times_what_is_accepted_goes_through(void **state)
 {
 	uint64_t accepted_this_second = 0, sent = 0, accepted = 0, second = 0;
-
 	(void)state;
 	made();
 	/* 1000 requests a second at a server that accepts the first 50 of each second. */
@@ -101,6 +100,5 @@ int main(void)
 		cmocka_unit_test(two_minutes_after_an_outage_nothing_is_refused),
 		cmocka_unit_test(huge_counts_do_not_overflow),
 	};
-
 	return cmocka_run_group_tests_name("admission_retry_sre", tests, NULL, NULL);
 }

@@ -88,7 +88,6 @@ static void the_rate_keeps_to_its_bounds(void **state)
 static void requests_pass_at_the_rate(void **state)
 {
 	unsigned count = 0;
-
 	(void)state;
 	made((struct cancel_seda_options){ .start_per_s = 50, .burst = 1 });
 	for (uint64_t ms = 0; ms < 10000; ms++)
@@ -100,7 +99,6 @@ static void an_overloaded_server_is_kept_below_its_capacity_and_in_time(void **s
 {
 	const uint64_t service_ns = 3333333, gap_ns = S / 600, end_ns = 300 * S;
 	uint64_t free_ns = 0, good = 0, late = 0;
-
 	(void)state;
 	made((struct cancel_seda_options){ .start_per_s = 1000 });
 	/* 600 requests a second at a server of 300; a response is seen when the request is taken
@@ -129,7 +127,6 @@ static void options_that_cannot_work_are_refused(void **state)
 	};
 	const struct cancel_seda_options divide = { .struct_size = sizeof divide,
 		.divide_milli = 999 };
-
 	(void)state;
 	assert_int_equal(cancel_seda_init(&seda, &many), CANCEL_EINVAL);
 	assert_int_equal(cancel_seda_init(&seda, &bounds), CANCEL_EINVAL);
@@ -149,6 +146,5 @@ int main(void)
 		cmocka_unit_test(an_overloaded_server_is_kept_below_its_capacity_and_in_time),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_seda", tests, NULL, NULL);
 }

@@ -16,7 +16,6 @@ static void made(uint32_t start)
 	const struct cancel_slots_options options = {
 		.struct_size = sizeof options, .start_slots = start, .max_slots = 20
 	};
-
 	assert_int_equal(cancel_slots_init(&slots, &options), 0);
 	now_ns = 0;
 }
@@ -30,7 +29,6 @@ static void sample(uint32_t runnable)
 static unsigned admitted(unsigned tries)
 {
 	unsigned count = 0;
-
 	while (tries--)
 		count += cancel_slots_admit(&slots, now_ns);
 	return count;
@@ -111,7 +109,6 @@ static void a_single_cpu_with_a_low_threshold_can_still_grow(void **state)
 {
 	const struct cancel_slots_options options = { .struct_size = sizeof options,
 		.runnable_a_cpu = 1 };
-
 	(void)state;
 	assert_int_equal(cancel_slots_init(&slots, &options), 0);
 	admitted(1);
@@ -130,6 +127,5 @@ int main(void)
 		cmocka_unit_test(samples_within_a_period_are_ignored),
 		cmocka_unit_test(a_single_cpu_with_a_low_threshold_can_still_grow),
 	};
-
 	return cmocka_run_group_tests_name("admission_slots", tests, NULL, NULL);
 }

@@ -17,7 +17,6 @@ static void fresh_objects(void)
 	const struct cancel_dagor_options options = {
 		.struct_size = sizeof options, .business_levels = 4, .user_levels = 128
 	};
-
 	assert_int_equal(cancel_upstream_init(&upstream, NULL), 0);
 	assert_int_equal(cancel_dagor_init(&gate, &options), 0);
 }
@@ -94,7 +93,6 @@ static unsigned collaborative_goodput(bool report)
 {
 	const uint64_t service_ns = 3333333, gap_ns = S / 600, end_ns = 300 * S;
 	uint64_t free_ns = 0, good = 0, sequence = 0;
-
 	fresh_objects();
 	for (uint64_t now_ns = 0; now_ns < end_ns; now_ns += gap_ns, sequence++) {
 		const uint32_t priority = cancel_dagor_priority(
@@ -138,6 +136,5 @@ int main(void)
 		cmocka_unit_test(refusals_are_counted_until_reported),
 		cmocka_unit_test(reporting_what_was_shed_keeps_the_server_at_its_capacity),
 	};
-
 	return cmocka_run_group_tests_name("admission_upstream", tests, NULL, NULL);
 }

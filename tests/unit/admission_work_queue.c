@@ -29,7 +29,6 @@ static void push(unsigned i, uint32_t tenant, uint32_t priority)
 static int popped(void)
 {
 	const struct cancel_work *work = cancel_work_queue_pop(&queue, 0);
-
 	return work ? (int)(work - works) : -1;
 }
 
@@ -78,7 +77,6 @@ static void priority_first_serves_the_priority_and_tenants_break_ties(void **sta
 static void tenants_share_by_weight_however_much_they_ask(void **state)
 {
 	unsigned served[2] = { 0 }, next = 0;
-
 	(void)state;
 	made((struct cancel_work_queue_options){ .tenants = 2, .weights = { 3, 1 } });
 	for (; next < WORKS; next++) /* tenant 1 asks nine times as much */
@@ -142,7 +140,6 @@ static void a_full_queue_an_unknown_tenant_and_a_second_push_are_refused(void **
 static int expected(enum cancel_work_order order)
 {
 	int best = -1;
-
 	for (unsigned i = 0; i < WORKS; i++) {
 		const struct cancel_work *a = &works[i], *b = &works[best < 0 ? 0 : best];
 		const uint64_t used_a = queue.used[a->tenant], used_b = queue.used[b->tenant];
@@ -167,7 +164,6 @@ static int expected(enum cancel_work_order order)
 static void a_long_random_run_agrees_with_a_plain_search(enum cancel_work_order order)
 {
 	uint64_t random = 7;
-
 	print_message("seed 7\n");
 	made((struct cancel_work_queue_options){ .tenants = 4, .order = order });
 	for (uint32_t t = 0; t < 4; t++)
@@ -206,7 +202,6 @@ static void priority_first_agrees_with_a_plain_search(void **state)
 static void options_that_cannot_work_are_refused(void **state)
 {
 	const struct cancel_work_queue_options many = { .struct_size = sizeof many, .tenants = 65 };
-
 	(void)state;
 	assert_int_equal(cancel_work_queue_init(&queue, &many), CANCEL_EINVAL);
 }
@@ -225,6 +220,5 @@ int main(void)
 		cmocka_unit_test(priority_first_agrees_with_a_plain_search),
 		cmocka_unit_test(options_that_cannot_work_are_refused),
 	};
-
 	return cmocka_run_group_tests_name("admission_work_queue", tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static int prepare(void **state)
 	return 0;
 }
 
-/* ---- Slow actions -------------------------------------------------------------------------- */
+/* ---- Slow actions ---------------------------------------------------------------------------- */
 
 static void hang(const struct cancel_request *request, void *arg)
 {
@@ -31,7 +31,7 @@ static void hang(const struct cancel_request *request, void *arg)
 static void a_slow_action_is_named_once_and_holds_new_cancels_back(void **state)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.key = 4711,
 		.flags = CANCEL_CANCELLABLE,
 		.action = hang,
@@ -66,7 +66,7 @@ static void *stop_it(void *ignored)
 static void stop_waits_for_the_action(void **state)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE,
 		.action = hang,
 	};
@@ -88,7 +88,7 @@ static void stop_waits_for_the_action(void **state)
 	assert_int_equal(counters_now().stale_task, 0);
 }
 
-/* ---- pthread_cancel ------------------------------------------------------------------------ */
+/* ---- pthread_cancel -------------------------------------------------------------------------- */
 
 static _Atomic bool cleaned_up, ran_on;
 static struct cancel_task thread_task;
@@ -103,7 +103,7 @@ static void clean_up(void *arg)
 static void *deaf(void *arg)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE | CANCEL_THREAD,
 	};
 	(void)arg;
@@ -161,7 +161,7 @@ static void without_the_option_no_thread_is_cancelled(void **state)
 static void *deaf_to_the_end(void *arg)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE | CANCEL_THREAD,
 	};
 	(void)arg;
@@ -193,7 +193,7 @@ static void a_pending_pthread_cancel_ends_with_its_task(void **state)
 static void an_unbound_task_leaves_no_thread_to_cancel(void **state)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE | CANCEL_THREAD,
 	};
 	struct cancel_task_info info;
@@ -213,7 +213,7 @@ static void an_unbound_task_leaves_no_thread_to_cancel(void **state)
 static void *forget_its_task(void *ignored)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE | CANCEL_THREAD,
 	};
 	(void)ignored;
@@ -237,7 +237,7 @@ static void a_thread_that_has_ended_is_not_cancelled(void **state)
 	assert_int_equal(stopCancel(), 0);
 }
 
-/* ---- Stacks -------------------------------------------------------------------------------- */
+/* ---- Stacks ---------------------------------------------------------------------------------- */
 
 bool host_checkpoint(void);
 
@@ -251,7 +251,7 @@ __attribute__((noinline)) bool host_checkpoint(void)
 static void the_victims_stack_names_its_checkpoint(void **state)
 {
 	static char text[CANCEL_STACK_MAX];
-	struct cancel_task_options o = { .struct_size = sizeof(o), .flags = CANCEL_CANCELLABLE };
+	struct cancel_task_options o = { .struct_size = sizeof o, .flags = CANCEL_CANCELLABLE };
 	(void)state;
 	start_quietly();
 	struct cancel_task task = createCancel(&o);

@@ -39,7 +39,7 @@ static void pause_ms(long ms)
 /* A read: waits for the lock, has it for a moment. */
 static void serve(void)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o), .class_index = READS };
+	struct cancel_task_options o = { .struct_size = sizeof o, .class_index = READS };
 	struct cancel_task task = createCancel(&o);
 	slowByResource(table, CANCEL_SHARED);
 	pthread_rwlock_rdlock(&real_lock);
@@ -70,7 +70,7 @@ static void act(const struct cancel_request *request, void *arg)
 static void *culprit(void *ignored)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.key = CULPRIT_KEY,
 		.class_index = DUMP,
 		.flags = CANCEL_CANCELLABLE | CANCEL_BACKGROUND,
@@ -95,11 +95,11 @@ static void begin(enum cancel_mode mode, pthread_t *threads)
 	static const struct cancel_class classes[] = { { .name = "reads", .slo_ns = 20000000 },
 		{ .name = "dump", .slo_ns = 3600000000000 } };
 	struct cancel_pipeline_config pipeline = {
-		.struct_size = sizeof(pipeline),
+		.struct_size = sizeof pipeline,
 		.warm_up_ms = 100,
 	};
 	struct cancel_config config = {
-		.struct_size = sizeof(config),
+		.struct_size = sizeof config,
 		.mode = mode,
 		.window_ms = 20,
 		.classes = classes,

@@ -37,7 +37,7 @@ static int is_off(struct cancel_task task)
 
 static int starts_anew(struct cancel_task task)
 {
-	struct cancel_config config = { .struct_size = sizeof(config), .log = say };
+	struct cancel_config config = { .struct_size = sizeof config, .log = say };
 	struct cancel_task_info info[4];
 	if (UNTHREADED_CHILD)
 		return 0;

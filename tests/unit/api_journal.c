@@ -22,7 +22,7 @@ static int prepare(void **state)
 	(void)state;
 	strcpy(path, "/tmp/cancel-journal-XXXXXX");
 	int fd = mkstemp(path);
-	memset(&record, 0, sizeof(record));
+	memset(&record, 0, sizeof record);
 	record.serial = 3;
 	record.decision.serial = 3;
 	record.decision.policy = "greedy";
@@ -46,7 +46,7 @@ static json_t *line(int wanted)
 	FILE *f = fopen(path, "r");
 	assert_non_null(f);
 	for (int i = 0; i <= wanted; i++)
-		assert_non_null(fgets(text, sizeof(text), f));
+		assert_non_null(fgets(text, sizeof text, f));
 	fclose(f);
 	json_t *parsed = json_loads(text, 0, NULL);
 	assert_non_null(parsed);

@@ -101,7 +101,7 @@ static void live_episodes_teach_their_class(void **state)
 {
 	static uint64_t counts[CANCEL_HISTOGRAM_MAX];
 	struct cancel_task_options background = {
-		.struct_size = sizeof(background),
+		.struct_size = sizeof background,
 		.flags = CANCEL_BACKGROUND,
 	};
 	uint64_t sum = 0;

@@ -241,7 +241,7 @@ static void the_65th_resource_is_untracked(void **state)
 	char name[CANCEL_NAME_MAX];
 	(void)state;
 	for (int i = 0; i < CANCEL_RESOURCES_MAX; i++) {
-		snprintf(name, sizeof(name), "r%d", i);
+		snprintf(name, sizeof name, "r%d", i);
 		assert_int_equal(cancel_resource_index(createResource(name, CANCEL_LOCK, NULL)), i);
 	}
 	assert_int_equal(createResource("one more", CANCEL_LOCK, NULL).id, 0);
@@ -253,7 +253,7 @@ static void the_65th_resource_is_untracked(void **state)
 static void a_resource_needs_a_name_a_type_and_symmetric_conflicts(void **state)
 {
 	struct cancel_resource_options lopsided = {
-		.struct_size = sizeof(lopsided),
+		.struct_size = sizeof lopsided,
 		.conflicts = { 2, 0 },
 	};
 	(void)state;
@@ -288,7 +288,7 @@ static void give_up_without_a_wait_is_counted(void **state)
 
 static void a_class_that_does_not_exist_is_class_0(void **state)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o), .class_index = 5 };
+	struct cancel_task_options o = { .struct_size = sizeof o, .class_index = 5 };
 	(void)state;
 	struct cancel_task task = createCancel(&o);
 	assert_int_equal(look_at_current().task.class_index, 0);
@@ -313,7 +313,7 @@ static void options_without_their_size_are_defaults(void **state)
 static void deeper_nesting_than_counted_is_counted(void **state)
 {
 	struct cancel_resource_options eight_modes = {
-		.struct_size = sizeof(eight_modes),
+		.struct_size = sizeof eight_modes,
 		.conflicts = { 128, 128, 128, 128, 128, 128, 128, 255 },
 	};
 	struct cancel_resource lock = createResource("eight", CANCEL_LOCK, &eight_modes);
@@ -352,7 +352,7 @@ static void call_back(const struct cancel_request *request, void *arg)
 static void an_action_that_calls_back_gets_nowhere(void **state)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE,
 		.action = call_back,
 	};

@@ -40,7 +40,7 @@ static void the_hosts_own_functions_are_its_own(void **state)
 
 static void the_library_is_there_under_its_prefix(void **state)
 {
-	struct cancel_config config = { .struct_size = sizeof(config) };
+	struct cancel_config config = { .struct_size = sizeof config };
 	(void)state;
 	assert_int_equal(cancel_start(&config), 0);
 	struct cancel_task task = cancel_create(NULL);

@@ -15,7 +15,7 @@ static struct cancel_resource table, pool, workers;
 
 static int start(void **state)
 {
-	struct cancel_resource_options eight = { .struct_size = sizeof(eight), .capacity = 8 };
+	struct cancel_resource_options eight = { .struct_size = sizeof eight, .capacity = 8 };
 	(void)state;
 	start_with((struct cancel_config){ .window_ms = 10, .classes = classes, .class_count = 2 });
 	table = createResource("table", CANCEL_LOCK, NULL);
@@ -34,7 +34,7 @@ static int stop(void **state)
 
 static struct cancel_task parked(uint64_t key)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o), .key = key, .class_index = 1 };
+	struct cancel_task_options o = { .struct_size = sizeof o, .key = key, .class_index = 1 };
 	struct cancel_task task = createCancel(&o);
 	getResourceAt(table, 3, CANCEL_SHARED);
 	getResource(workers, 2);
@@ -130,13 +130,13 @@ static void resource_names_are_found_by_index(void **state)
 	assert_string_equal(name, "");
 }
 
-/* ---- Decisions ----------------------------------------------------------------------------- */
+/* ---- Decisions ------------------------------------------------------------------------------- */
 
 static struct cancel_verdict verdict;
 
 static void a_decision(uint64_t serial)
 {
-	memset(&verdict, 0, sizeof(verdict));
+	memset(&verdict, 0, sizeof verdict);
 	struct cancel_decision *d = &verdict.decision;
 	verdict.decided = true;
 	verdict.now_ns = 1000;
@@ -176,7 +176,7 @@ static void what_was_held_back_reads_as_one_line(void **state)
 {
 	char text[CANCEL_TEXT_MAX];
 	(void)state;
-	memset(&verdict, 0, sizeof(verdict));
+	memset(&verdict, 0, sizeof verdict);
 	verdict.held_back = CANCEL_CAUSE_BLOCKED;
 	verdict.held.task = 1;
 	verdict.held.key = 7;
@@ -206,7 +206,7 @@ static void records_follow_their_decision(void **state)
 	static struct cancel_decision_record records[CANCEL_RECORDS_KEPT];
 	(void)state;
 	records_forget();
-	memset(told, 0, sizeof(told));
+	memset(told, 0, sizeof told);
 	cancel_set_listener(note_change, told);
 	a_decision(1);
 	records_take(&verdict);

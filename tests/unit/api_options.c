@@ -49,7 +49,7 @@ static void the_host_sets_them(void **state)
 	static const struct cancel_class classes[] = { { .name = "reads", .slo_ns = 5500000 },
 		{ .name = "dump" } };
 	struct cancel_pipeline_config pipeline = {
-		.struct_size = sizeof(pipeline),
+		.struct_size = sizeof pipeline,
 		.contention_ppm = 123456,
 	};
 	(void)state;
@@ -118,7 +118,7 @@ static void a_typing_mistake_is_said_and_ignored(void **state)
 		{ "CANCEL_CONTENTION_PPM", "1000001" },
 	};
 	setenv("CANCEL_JOURNAL", "/nonexistent/journal", 1);
-	size_t n = sizeof(mistakes) / sizeof(mistakes[0]);
+	size_t n = sizeof mistakes / sizeof mistakes[0];
 	(void)state;
 	for (size_t i = 0; i < n; i++)
 		setenv(mistakes[i][0], mistakes[i][1], 1);
@@ -152,9 +152,9 @@ static void a_host_mistake_is_an_error_and_nothing_runs(void **state)
 		{ .journal_path = "/nonexistent/journal" },
 	};
 	(void)state;
-	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+	for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
 		struct cancel_config config = mistakes[i];
-		config.struct_size = sizeof(config);
+		config.struct_size = sizeof config;
 		config.log = say;
 		assert_int_equal(startCancel(&config), CANCEL_EINVAL);
 		assert_int_equal(stopCancel(), CANCEL_ESTATE);

@@ -40,7 +40,7 @@ static void act(const struct cancel_request *request, void *arg)
 
 static struct cancel_task cancelled(struct cancel_task_options o, enum cancel_reason reason)
 {
-	o.struct_size = sizeof(o);
+	o.struct_size = sizeof o;
 	o.action = act;
 	o.flags |= CANCEL_CANCELLABLE;
 	struct cancel_task task = createCancel(&o);
@@ -55,7 +55,7 @@ static struct cancel_task cancelled(struct cancel_task_options o, enum cancel_re
 static void calm_for(uint64_t ns)
 {
 	static struct cancel_verdict v;
-	memset(&v, 0, sizeof(v));
+	memset(&v, 0, sizeof v);
 	v.now_ns = cancel_now_ns() - LONG_NS;
 	rerun_turn(&v);
 	v.calm_mask = 1;
@@ -66,14 +66,14 @@ static void calm_for(uint64_t ns)
 static void not_calm(void)
 {
 	static struct cancel_verdict v;
-	memset(&v, 0, sizeof(v));
+	memset(&v, 0, sizeof v);
 	rerun_turn(&v);
 }
 
 static void has_returned(uint64_t signature)
 {
 	static struct cancel_verdict v;
-	memset(&v, 0, sizeof(v));
+	memset(&v, 0, sizeof v);
 	v.decided = true;
 	v.decision.returning = true;
 	v.decision.target.signature = signature;
@@ -141,7 +141,7 @@ static void hang(const struct cancel_request *request, void *arg)
 static struct cancel_task busy_delivery(void)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o), .flags = CANCEL_CANCELLABLE, .action = hang
+		.struct_size = sizeof o, .flags = CANCEL_CANCELLABLE, .action = hang
 	};
 	sem_init(&entered, 0, 0);
 	sem_init(&may_leave, 0, 0);

@@ -24,7 +24,6 @@ static void what_an_older_caller_does_not_have_is_zero(void **state)
 		.struct_size = offsetof(struct known, second), .first = 7, .second = 8
 	};
 	struct known to = { .second = 9 };
-
 	(void)state;
 	assert_true(struct_size_read(&to, sizeof to, &from));
 	assert_int_equal(to.first, 7);
@@ -51,7 +50,6 @@ static void what_a_newer_caller_has_more_is_ignored(void **state)
 static void no_struct_means_all_defaults(void **state)
 {
 	struct known to = { .first = 1, .second = 2 };
-
 	(void)state;
 	assert_true(struct_size_read(&to, sizeof to, NULL));
 	assert_int_equal(to.first, 0);
@@ -63,7 +61,6 @@ static void a_forgotten_size_is_told_and_leaves_defaults(void **state)
 	const struct known forgotten = { .first = 7 };
 	const struct known half = { .struct_size = sizeof(size_t) - 1, .first = 7 };
 	struct known to = { .first = 1 };
-
 	(void)state;
 	assert_false(struct_size_read(&to, sizeof to, &forgotten));
 	assert_int_equal(to.first, 0);

@@ -59,7 +59,7 @@ static void hang(const struct cancel_request *request, void *arg)
 static struct cancel_task parked(cancel_action action)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.flags = CANCEL_CANCELLABLE,
 		.action = action,
 	};

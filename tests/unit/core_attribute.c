@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <libcancel/core/attribute.h>
+#include "libcancel/core/attribute.h"
 
 #include "random_world.h"
 
@@ -35,7 +35,7 @@ static struct rig rig;
 
 static void begin(void)
 {
-	memset(&rig, 0, sizeof(rig));
+	memset(&rig, 0, sizeof rig);
 	rig.h = (struct history){ .task_limit = ROOM,
 		.wait_limit = ROOM * 2,
 		.seen = rig.seen,
@@ -61,7 +61,6 @@ static void ignore(void *arg, const struct past_end *end)
 static bool look(const struct scripted *s)
 {
 	bool window = window_take(&rig.h, &s->ledger, &rig.w, ignore, NULL);
-
 	if (window)
 		attribute_step(&rig.a, &rig.c, &rig.h, &s->ledger, &rig.w, true);
 	return window;
@@ -71,7 +70,6 @@ static bool look(const struct scripted *s)
 static struct scripted *start(void)
 {
 	struct scripted *s = scripted_new(NULL);
-
 	begin();
 	return s;
 }
@@ -85,7 +83,6 @@ static void step(struct scripted *s)
 static uint64_t blame_ns(const struct scripted *s, const struct scripted_task *t)
 {
 	uint64_t sum_ns = 0;
-
 	for (uint32_t i = 0; i < rig.c.holding_count; i++) {
 		if (s->ledger.tasks[rig.c.holdings[i].task].id == t->t.id)
 			sum_ns += rig.c.holdings[i].blame_ns;
@@ -104,7 +101,6 @@ static void a_slot_is_blamed_for_the_time_in_which_somebody_waited(void **state)
 	struct scripted *s = start();
 	uint32_t queue = scripted_resource(s, CANCEL_QUEUE, 10);
 	struct scripted_task *reader = scripted_task(s, 0);
-
 	(void)state;
 	scripted_hold(s, reader, queue, 0, 1);
 	step(s);
@@ -123,7 +119,6 @@ static void sharers_are_blamed_by_how_long_they_held(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *whole = scripted_task(s, 0), *half = scripted_task(s, 0);
-
 	(void)state;
 	step(s);
 	scripted_hold(s, whole, lock, 0, CANCEL_SHARED);
@@ -143,7 +138,6 @@ static void a_holder_is_not_blamed_for_the_time_before_it_held(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *t = scripted_task(s, 0);
-
 	(void)state;
 	step(s);
 	scripted_arrive(s, 1, lock, 0, CANCEL_EXCLUSIVE);
@@ -161,7 +155,6 @@ static void slots_are_blamed_by_slot_time(void **state)
 	struct scripted *s = start();
 	uint32_t workers = scripted_resource(s, CANCEL_QUEUE, 4);
 	struct scripted_task *two = scripted_task(s, 0), *one = scripted_task(s, 0);
-
 	(void)state;
 	step(s);
 	scripted_hold(s, two, workers, 0, 2);
@@ -180,7 +173,6 @@ enum { AS = 1, RE, SH, AE };
 static void declare_table_modes(struct scripted *s, uint32_t lock)
 {
 	uint8_t *conflicts = s->resources[lock].conflicts;
-
 	conflicts[AS - 1] = 1u << (AE - 1);
 	conflicts[RE - 1] = 1u << (SH - 1) | 1u << (AE - 1);
 	conflicts[SH - 1] = 1u << (RE - 1) | 1u << (AE - 1);
@@ -193,7 +185,6 @@ static void a_waiter_that_bars_passes_its_blame_to_its_holder(void **state)
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *writer = scripted_task(s, 0), *reader = scripted_task(s, 0);
 	struct scripted_task *index_build = scripted_task(s, 0);
-
 	(void)state;
 	declare_table_modes(s, lock);
 	scripted_hold(s, writer, lock, 0, RE);
@@ -217,7 +208,6 @@ static void a_waiter_behind_is_no_hindrance(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *writer = scripted_task(s, 0), *share = scripted_task(s, 0);
-
 	(void)state;
 	declare_table_modes(s, lock);
 	scripted_hold(s, writer, lock, 0, RE);
@@ -238,7 +228,6 @@ static void waiters_with_equal_stamps_bar_each_other(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *reader = scripted_task(s, 0), *backup = scripted_task(s, 0);
-
 	(void)state;
 	scripted_hold(s, reader, lock, 0, CANCEL_SHARED);
 	step(s);
@@ -255,7 +244,6 @@ static void an_upgrade_waits_for_the_other_holders(void **state)
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *upgrader = scripted_task(s, SCRIPTED_SLO_NS);
 	struct scripted_task *other = scripted_task(s, 0);
-
 	(void)state;
 	scripted_hold(s, upgrader, lock, 0, CANCEL_SHARED);
 	scripted_hold(s, other, lock, 0, CANCEL_SHARED);
@@ -274,7 +262,6 @@ static void a_holder_passes_on_the_part_it_waited(void **state)
 	uint32_t workers = scripted_resource(s, CANCEL_QUEUE, 1);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *worker = scripted_task(s, 0), *holder = scripted_task(s, 0);
-
 	(void)state;
 	scripted_hold(s, worker, workers, 0, 1);
 	scripted_hold(s, holder, lock, 0, CANCEL_EXCLUSIVE);
@@ -298,7 +285,6 @@ static void a_wait_that_came_first_is_not_passed_on(void **state)
 	uint32_t workers = scripted_resource(s, CANCEL_QUEUE, 1);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *t = scripted_task(s, 0), *before = scripted_task(s, 0);
-
 	(void)state;
 	scripted_hold(s, before, workers, 0, 1);
 	step(s);
@@ -320,7 +306,6 @@ static void waits_of_ended_tasks_are_diluted_by_time(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *t = scripted_task(s, 0);
-
 	(void)state;
 	step(s);
 	s->resources[lock].ended_wait_ns += 400 * MS;
@@ -341,7 +326,6 @@ static void waits_of_ended_tasks_go_where_others_still_wait(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *busy = scripted_task(s, 0), *aside = scripted_task(s, 0);
-
 	(void)state;
 	scripted_hold(s, busy, lock, 17, CANCEL_EXCLUSIVE);
 	scripted_hold(s, aside, lock, 3, CANCEL_EXCLUSIVE);
@@ -361,7 +345,6 @@ static void slots_of_tasks_that_are_gone_pass_on_what_those_waited_for(void **st
 	uint32_t workers = scripted_resource(s, CANCEL_QUEUE, 4);
 	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 1000);
 	struct scripted_task *dump = scripted_task(s, 0);
-
 	(void)state;
 	step(s);
 	scripted_arrive(s, 10, workers, 0, 0);
@@ -383,7 +366,6 @@ static void waits_that_do_not_fit_into_the_slots_are_not_passed_on(void **state)
 	uint32_t disk = scripted_resource(s, CANCEL_QUEUE, 4);
 	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 1000);
 	struct scripted_task *dump = scripted_task(s, 0);
-
 	(void)state;
 	step(s);
 	scripted_arrive(s, 10, disk, 0, 0);
@@ -401,7 +383,6 @@ static void a_wait_on_what_nobody_holds_is_rooted_and_blamed_on_nobody(void **st
 {
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
-
 	(void)state;
 	step(s);
 	scripted_arrive(s, 4, lock, 0, CANCEL_EXCLUSIVE);
@@ -416,7 +397,6 @@ static void tasks_without_an_slo_do_not_count_as_delayed(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *t = scripted_task(s, 0);
-
 	(void)state;
 	scripted_hold(s, t, lock, 0, CANCEL_EXCLUSIVE);
 	step(s);
@@ -433,7 +413,6 @@ static void a_ring_of_waiting_holders_comes_to_an_end(void **state)
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *ring[5];
 	uint64_t sum_ns = 0;
-
 	(void)state;
 	for (uint32_t i = 0; i < 5; i++) {
 		ring[i] = scripted_task(s, SCRIPTED_SLO_NS);
@@ -456,7 +435,6 @@ static void a_long_chain_is_followed_to_the_eighth_hop(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *chain[10];
-
 	(void)state;
 	for (uint32_t i = 0; i < 10; i++) {
 		chain[i] = scripted_task(s, 0);
@@ -477,7 +455,6 @@ static void a_full_table_blames_nobody_and_keeps_the_contention(void **state)
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *t = scripted_task(s, 0);
-
 	(void)state;
 	rig.h.wait_limit = 3;
 	scripted_hold(s, t, lock, 0, CANCEL_EXCLUSIVE);
@@ -497,7 +474,6 @@ static void entries_that_move_keep_their_past(void **state)
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *t = scripted_task(s, 0);
 	struct cancel_ledger_entry first;
-
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++)
 		scripted_hold(s, t, lock, i, CANCEL_EXCLUSIVE);
@@ -576,6 +552,5 @@ int main(void)
 		cmocka_unit_test(entries_that_move_keep_their_past),
 		cmocka_unit_test(delay_is_conserved),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

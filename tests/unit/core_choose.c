@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <libcancel/core/choose.h>
+#include "libcancel/core/choose.h"
 
 #define MICRO 1000000ull
 #define MANY  40u
@@ -23,8 +23,7 @@ struct table {
 static void add(struct table *t, uint64_t gain_0, uint64_t gain_1)
 {
 	struct cancel_candidate *c = &t->candidates[t->choice.candidate_count++];
-
-	memset(c, 0, sizeof(*c));
+	memset(c, 0, sizeof *c);
 	c->task = c->sequence = t->choice.candidate_count;
 	c->gain_micro[0] = c->used_micro[0] = gain_0;
 	c->gain_micro[1] = c->used_micro[1] = gain_1;
@@ -58,7 +57,6 @@ static void the_default_is_the_papers_policy(void **state)
 static void two_point_two_beats_two_point_zero(void **state)
 {
 	struct table t = { 0 };
-
 	(void)state;
 	add(&t, 3 * MICRO, 1 * MICRO);
 	add(&t, 2 * MICRO, 2 * MICRO);
@@ -72,7 +70,6 @@ static void two_point_two_beats_two_point_zero(void **state)
 static void the_published_form_reverses_the_papers_example(void **state)
 {
 	struct table t = { 0 };
-
 	(void)state;
 	add(&t, 3 * MICRO, 1 * MICRO);
 	add(&t, 2 * MICRO, 2 * MICRO);
@@ -100,7 +97,6 @@ static void a_third_candidate_never_flips_the_winner(void **state)
 static void a_third_candidate_can_flip_the_published_form(void **state)
 {
 	struct table t = { 0 };
-
 	(void)state;
 	add(&t, 3 * MICRO, 1 * MICRO);
 	add(&t, 2 * MICRO, 2 * MICRO);
@@ -112,7 +108,6 @@ static void a_third_candidate_can_flip_the_published_form(void **state)
 static void greedy_looks_at_the_most_contended_resource_only(void **state)
 {
 	struct table t = { 0 };
-
 	(void)state;
 	add(&t, 3 * MICRO, 1 * MICRO);
 	add(&t, 2 * MICRO, 9 * MICRO);
@@ -123,7 +118,6 @@ static void greedy_looks_at_the_most_contended_resource_only(void **state)
 static void current_usage_does_not_ask_for_progress(void **state)
 {
 	struct table t = { 0 };
-
 	(void)state;
 	add(&t, 9 * MICRO, 0);
 	add(&t, 1 * MICRO, 0);
@@ -136,7 +130,6 @@ static void current_usage_does_not_ask_for_progress(void **state)
 static void relief_weighs_blame_by_what_is_left_of_a_second(void **state)
 {
 	struct table t = { 0 };
-
 	(void)state;
 	add(&t, 9 * MICRO, 0);
 	add(&t, 1 * MICRO, 0);
@@ -152,7 +145,6 @@ static void relief_weighs_blame_by_what_is_left_of_a_second(void **state)
 static void longest_takes_the_oldest_and_none_nobody(void **state)
 {
 	struct table t = { 0 };
-
 	(void)state;
 	add(&t, 9 * MICRO, 0);
 	add(&t, 1 * MICRO, 0);
@@ -180,7 +172,6 @@ static void equals_go_by_sequence_in_any_order(void **state)
 static void nobody_to_choose_from_is_nobody(void **state)
 {
 	struct table t = { .choice = { .resource_count = 2, .contention_ppm = paper_contention } };
-
 	(void)state;
 	for (uint32_t i = 0; cancel_policies[i]; i++)
 		assert_int_equal(choose(&t, cancel_policies[i]->name), -1);
@@ -190,7 +181,6 @@ static void resources_that_do_not_count_neither_score_nor_dominate(void **state)
 {
 	const uint32_t only_first[CANCEL_RESOURCES_MAX] = { 600000, 0 };
 	struct table t = { .choice = { .contention_ppm = only_first } };
-
 	(void)state;
 	add(&t, 2 * MICRO, 9 * MICRO);
 	add(&t, 3 * MICRO, 0);
@@ -203,7 +193,6 @@ static void resources_that_do_not_count_neither_score_nor_dominate(void **state)
 static void the_dominance_step_never_changes_the_weighted_choice(void **state)
 {
 	uint64_t seed = 20251013, random = seed;
-
 	(void)state;
 	print_message("seed %llu\n", (unsigned long long)seed);
 	for (uint32_t round = 0; round < 2000; round++) {
@@ -253,6 +242,5 @@ int main(void)
 		cmocka_unit_test(the_dominance_step_never_changes_the_weighted_choice),
 		cmocka_unit_test(names_are_found_and_unknown_ones_are_not),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static bool is_contender(const struct cancel_decision *d, uint64_t task)
  * later than the one before and took the lock sooner, so the oldest gives back the least. */
 static uint64_t chosen_of_many(const char *policy, uint64_t *oldest, uint64_t *longest_hold)
 {
-	const struct cancel_pipeline_config config = { .struct_size = sizeof(config),
+	const struct cancel_pipeline_config config = { .struct_size = sizeof config,
 		.act = true,
 		.policy = cancel_policy_find(policy),
 		.blame_ppm = 1 };
@@ -33,7 +33,6 @@ static uint64_t chosen_of_many(const char *policy, uint64_t *oldest, uint64_t *l
 	uint32_t table = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *sharers[SHARERS];
 	uint64_t target;
-
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t i = 0; i < SHARERS; i++) {
 		sharers[i] = scripted_task(s, 0);
@@ -59,7 +58,6 @@ static uint64_t chosen_of_many(const char *policy, uint64_t *oldest, uint64_t *l
 static void many_candidates_do_not_change_the_choice(void **state)
 {
 	uint64_t oldest, longest_hold;
-
 	(void)state;
 	uint64_t chosen = chosen_of_many("longest", &oldest, &longest_hold);
 	assert_int_equal(chosen, oldest);
@@ -76,7 +74,6 @@ static void victims_behind_a_waiting_backup_blame_the_update_it_waits_for(void *
 	uint32_t table = scripted_resource(s, CANCEL_LOCK, 0);
 	uint32_t global = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *update, *backup;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	update = scripted_task(s, 0);
@@ -103,7 +100,6 @@ static void a_chain_ends_at_the_one_who_does_not_wait(void **state)
 	uint32_t table = scripted_resource(s, CANCEL_LOCK, 0);
 	uint32_t global = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *update, *victim, *backup;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	update = scripted_task(s, 0);
@@ -130,7 +126,6 @@ static void a_full_worker_queue_behind_a_lock_is_blamed_on_the_lock(void **state
 	uint32_t workers = scripted_resource(s, CANCEL_QUEUE, 4);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -157,7 +152,6 @@ static void a_worker_that_waited_for_a_lock_is_no_culprit_once_it_runs(void **st
 	uint32_t workers = scripted_resource(s, CANCEL_QUEUE, 4);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *holder, *worker[4];
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	holder = scripted_task(s, 0);
@@ -191,7 +185,6 @@ static void a_lock_held_for_a_second_at_forty_percent_gains_one_and_a_half(void 
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -212,7 +205,6 @@ static void k_sharers_gain_a_kth_each(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *sharers[4];
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -233,7 +225,6 @@ static void a_task_that_takes_the_lock_again_and_again_is_found(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *batch;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	batch = scripted_task(s, 0);
@@ -257,7 +248,6 @@ static void a_dump_that_empties_the_pool_is_cancelled(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 10000);
 	struct scripted_task *dump, *other;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	dump = scripted_task(s, 0);
@@ -281,7 +271,6 @@ static void stalls_of_a_lock_holder_are_passed_on_to_the_evictor(void **state)
 	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 10000);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *dump, *holder;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	dump = scripted_task(s, 0);
@@ -306,7 +295,6 @@ static void a_deadlock_ends_and_one_of_it_is_cancelled(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *a, *b;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	a = scripted_task(s, 0);
@@ -326,7 +314,6 @@ static void one_task_that_waits_three_slos_is_enough(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -355,6 +342,5 @@ int main(void)
 		cmocka_unit_test(a_deadlock_ends_and_one_of_it_is_cancelled),
 		cmocka_unit_test(one_task_that_waits_three_slos_is_enough),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <libcancel/core/contention.h>
-#include <libcancel/core/detect.h>
-#include <libcancel/core/pace.h>
+#include "libcancel/core/contention.h"
+#include "libcancel/core/detect.h"
+#include "libcancel/core/pace.h"
 
 #define MS 1000000ull
 #define S  1000000000ull
@@ -22,9 +22,8 @@ struct bench {
 
 static void begin(struct bench *b)
 {
-	const struct cancel_pipeline_config config = { .struct_size = sizeof(config) };
-
-	memset(b, 0, sizeof(*b));
+	const struct cancel_pipeline_config config = { .struct_size = sizeof config };
+	memset(b, 0, sizeof *b);
 	assert_int_equal(settings_resolve(&config, &b->settings), 0);
 	b->w.now_ns = 100 * S;
 }
@@ -51,7 +50,6 @@ static void healthy(struct bench *b, uint32_t windows)
 static void in_flight_lateness_counts_when_nothing_completes(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	begin(&b);
 	healthy(&b, 60);
@@ -66,7 +64,6 @@ static void in_flight_lateness_counts_when_nothing_completes(void **state)
 static void two_late_tasks_or_half_a_percent_are_not_enough(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	begin(&b);
 	healthy(&b, 60);
@@ -82,7 +79,6 @@ static void two_late_tasks_or_half_a_percent_are_not_enough(void **state)
 static void two_of_three_windows_confirm(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	begin(&b);
 	healthy(&b, 60);
@@ -102,7 +98,6 @@ static void suspicion_ends_after_ten_clean_windows_and_not_before(void **state)
 {
 	struct bench b;
 	uint64_t clean_ns;
-
 	(void)state;
 	begin(&b);
 	healthy(&b, 60);
@@ -126,7 +121,6 @@ static void suspicion_ends_after_ten_clean_windows_and_not_before(void **state)
 static void growing_throughput_confirms_nothing(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	begin(&b);
 	healthy(&b, 60);
@@ -139,7 +133,6 @@ static void growing_throughput_confirms_nothing(void **state)
 static void a_rise_that_has_become_flat_is_suspect(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	begin(&b);
 	healthy(&b, 60);
@@ -151,7 +144,6 @@ static void a_rise_that_has_become_flat_is_suspect(void **state)
 static void a_draining_queue_is_not_suspect(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	begin(&b);
 	healthy(&b, 60);
@@ -169,7 +161,6 @@ static void the_onset_is_when_the_first_episode_passed_its_slo(void **state)
 {
 	struct bench b;
 	uint64_t first_ns;
-
 	(void)state;
 	begin(&b);
 	healthy(&b, 60);
@@ -186,7 +177,6 @@ static void the_onset_is_when_the_first_episode_passed_its_slo(void **state)
 static void one_that_was_late_all_along_is_not_the_onset(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	begin(&b);
 	b.w.first_late_ns = b.w.now_ns;
@@ -200,7 +190,6 @@ static void one_that_was_late_all_along_is_not_the_onset(void **state)
 static void ledgers_faster_than_the_window_do_not_exhaust_the_samples(void **state)
 {
 	struct bench b;
-
 	(void)state;
 	begin(&b);
 	for (uint32_t i = 0; i < 12000; i++) { /* 12 s in steps of 1 ms, 1,000 a second */
@@ -216,13 +205,12 @@ static void ledgers_faster_than_the_window_do_not_exhaust_the_samples(void **sta
 	assert_false(b.d.confirmed); /* it remembers the 1,000 a second, and 2,000 is growth */
 }
 
-/* ---- The healthy reference ---- */
+/* ---- The healthy reference ------------------------------------------------------------------- */
 
 static void show_contention(struct contention *c, struct bench *b, uint64_t rooted_ns, bool suspect)
 {
 	static struct attribution a;
-
-	memset(&a, 0, sizeof(a));
+	memset(&a, 0, sizeof a);
 	a.rooted_ns[0] = rooted_ns;
 	b->w.resource_count = 1;
 	b->w.start_ns = b->w.now_ns;
@@ -237,10 +225,9 @@ static void the_reference_is_the_healthy_median_and_frozen_while_suspect(void **
 {
 	static struct contention c;
 	struct bench b;
-
 	(void)state;
 	begin(&b);
-	memset(&c, 0, sizeof(c));
+	memset(&c, 0, sizeof c);
 	for (uint32_t i = 0; i < 20 * 30; i++)
 		show_contention(&c, &b, 30 * MS, false);
 	show_contention(&c, &b, 55 * MS, false);
@@ -262,10 +249,9 @@ static void a_resource_that_costs_most_of_the_time_can_still_count(void **state)
 {
 	static struct contention c;
 	struct bench b;
-
 	(void)state;
 	begin(&b);
-	memset(&c, 0, sizeof(c));
+	memset(&c, 0, sizeof c);
 	for (uint32_t i = 0; i < 20 * 10; i++)
 		show_contention(&c, &b, 60 * MS, false);
 	show_contention(&c, &b, 79 * MS, true);
@@ -279,10 +265,9 @@ static void idle_seconds_do_not_lower_the_reference(void **state)
 {
 	static struct contention c;
 	struct bench b;
-
 	(void)state;
 	begin(&b);
-	memset(&c, 0, sizeof(c));
+	memset(&c, 0, sizeof c);
 	for (uint32_t i = 0; i < 20 * 10; i++)
 		show_contention(&c, &b, 30 * MS, false);
 	for (uint32_t i = 0; i < 20 * 50; i++) {
@@ -300,10 +285,9 @@ static void calm_needs_a_second_below_half_the_threshold(void **state)
 {
 	static struct contention c;
 	struct bench b;
-
 	(void)state;
 	begin(&b);
-	memset(&c, 0, sizeof(c));
+	memset(&c, 0, sizeof c);
 	show_contention(&c, &b, 9 * MS, false);
 	assert_int_equal(contention_calm(&c, &b.w), 1);
 	show_contention(&c, &b, 10 * MS, false);
@@ -315,14 +299,13 @@ static void calm_needs_a_second_below_half_the_threshold(void **state)
 	assert_int_equal(contention_calm(&c, &b.w), 1);
 }
 
-/* ---- Pacing ---- */
+/* ---- Pacing ---------------------------------------------------------------------------------- */
 
 static void completions_refill_the_bucket_where_they_are_many(void **state)
 {
 	struct bench b;
 	struct pace p;
 	uint64_t now_ns = S;
-
 	(void)state;
 	begin(&b);
 	pace_init(&p, &b.settings);
@@ -359,6 +342,5 @@ int main(void)
 		cmocka_unit_test(calm_needs_a_second_below_half_the_threshold),
 		cmocka_unit_test(completions_refill_the_bucket_where_they_are_many),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <libcancel/core/estimate.h>
+#include "libcancel/core/estimate.h"
 
 #define MICRO 1000000ull
 #define MS    1000000ull
@@ -35,9 +35,8 @@ static void unknown_progress_assumes_as_much_again(void **state)
 		{ .used_micro = MICRO, .done = 300, .expected = 100 }, /* more than all */
 		{ .used_micro = MICRO, .done = 40, .expected = 100, .since_advance_ns = 500 * MS },
 	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+	for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
 		assert_int_equal(gain("proportional", unknown[i]), MICRO);
 		assert_false(estimate_is_informed(&unknown[i]));
 	}
@@ -87,7 +86,6 @@ static void undoing_uses_the_resource_too(void **state)
 		.expected = 100,
 		.age_ns = S,
 		.rollback_ns = 500 * MS };
-
 	(void)state;
 	assert_int_equal(gain("undo-aware", input), MICRO);
 	input.rollback_ns = 3 * S; /* longer than letting it finish */
@@ -101,7 +99,6 @@ static void the_class_median_says_how_long_it_usually_takes(void **state)
 	struct cancel_estimate_input input = {
 		.used_micro = MICRO, .age_ns = S, .class_median_ns = 4 * S
 	};
-
 	(void)state;
 	assert_int_equal(gain("class-history", input), 3 * MICRO);
 	assert_true(estimate_is_informed(&input));
@@ -119,14 +116,12 @@ static void add(struct class_history *h, uint8_t class_index, uint64_t signature
 	const struct past_end end = {
 		.signature = signature, .active_ns = active_ns, .class_index = class_index
 	};
-
 	class_history_add(h, &end, window);
 }
 
 static void medians_are_kept_by_class_and_signature(void **state)
 {
 	static struct class_history h;
-
 	(void)state;
 	add(&h, 1, 7, 100 * MS, 1);
 	add(&h, 1, 7, 900 * MS, 2);
@@ -144,7 +139,6 @@ static void cancelled_and_short_tasks_teach_nothing(void **state)
 {
 	static struct class_history h;
 	const struct past_end cancelled = { .active_ns = S, .cancelled = true };
-
 	(void)state;
 	class_history_add(&h, &cancelled, 1);
 	add(&h, 0, 0, MS, 2);
@@ -154,7 +148,6 @@ static void cancelled_and_short_tasks_teach_nothing(void **state)
 static void a_full_class_table_forgets_the_key_used_longest_ago(void **state)
 {
 	static struct class_history h;
-
 	(void)state;
 	for (uint32_t i = 0; i < CLASS_KEYS_MAX; i++)
 		add(&h, 0, i + 1, S, i + 1);
@@ -180,6 +173,5 @@ int main(void)
 		cmocka_unit_test(cancelled_and_short_tasks_teach_nothing),
 		cmocka_unit_test(a_full_class_table_forgets_the_key_used_longest_ago),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

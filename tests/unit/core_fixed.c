@@ -32,9 +32,8 @@ static void the_whole_of_a_large_value_is_no_more_than_the_value(void **state)
 {
 	static const uint64_t wholes[] = { 3200000001, 3199999999, 0x1ffffffffull, 999999999999 };
 	const uint64_t value = 250000000001;
-
 	(void)state;
-	for (uint32_t i = 0; i < sizeof(wholes) / sizeof(wholes[0]); i++) {
+	for (uint32_t i = 0; i < sizeof wholes / sizeof wholes[0]; i++) {
 		assert_int_equal(fixed_scale(value, wholes[i], wholes[i]), value);
 		assert_int_equal(fixed_scale(value, wholes[i] - 1, wholes[i]),
 			value - 1 - value / wholes[i]);
@@ -45,7 +44,6 @@ static void large_parts_do_not_exceed_the_whole(void **state)
 {
 	const uint64_t value = 987654321987654321, whole = 3200000007;
 	uint64_t left = value;
-
 	(void)state;
 	for (uint64_t part = whole; part > 0; part -= part / 2 ? part / 2 : 1) {
 		uint64_t half = part / 2 ? part / 2 : 1;

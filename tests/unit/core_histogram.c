@@ -40,7 +40,6 @@ static void huge_values_land_in_the_last_bucket(void **state)
 static void quantiles_follow_the_nearest_rank(void **state)
 {
 	static uint64_t counts[CANCEL_HISTOGRAM_MAX];
-
 	(void)state;
 	assert_int_equal(histogram_quantile_ns(counts, 990000), 0);
 	counts[histogram_index(10)] = 98;
@@ -62,6 +61,5 @@ int main(void)
 		cmocka_unit_test(huge_values_land_in_the_last_bucket),
 		cmocka_unit_test(quantiles_follow_the_nearest_rank),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,6 @@ static void an_ignored_cancel_escalates_once_and_is_then_left_alone(void **state
 	struct scripted_task *culprit;
 	uint64_t first_ns;
 	bool excluded = false;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -60,7 +59,6 @@ static void an_acknowledged_cancel_does_not_escalate(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -82,7 +80,6 @@ static void a_task_blocked_when_the_action_came_is_asked_again_afterwards(void *
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -110,7 +107,6 @@ static void cancels_are_paced_by_gap_and_bucket(void **state)
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0), count = 0;
 	struct scripted_task *culprits[12];
 	uint64_t decided_ns[12];
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t i = 0; i < 12; i++) {
@@ -146,7 +142,6 @@ static void the_next_cancel_waits_until_the_last_target_has_released(void **stat
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *first, *second;
 	uint64_t first_ns;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	first = scripted_task(s, 0);
@@ -173,11 +168,10 @@ static void the_next_cancel_waits_until_the_last_target_has_released(void **stat
 
 static void monitor_mode_decides_each_task_once_and_delivers_nothing(void **state)
 {
-	const struct cancel_pipeline_config monitor = { .struct_size = sizeof(monitor) };
+	const struct cancel_pipeline_config monitor = { .struct_size = sizeof monitor };
 	struct scripted *s = scripted_new(&monitor);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit, *another;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -205,11 +199,10 @@ static void monitor_mode_decides_each_task_once_and_delivers_nothing(void **stat
 /* The dry run is over: the culprit it named is still there. */
 static void what_monitor_mode_named_is_cancelled_once_told_to_act(void **state)
 {
-	struct cancel_pipeline_config config = { .struct_size = sizeof(config) };
+	struct cancel_pipeline_config config = { .struct_size = sizeof config };
 	struct scripted *s = scripted_new(&config);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -231,11 +224,10 @@ static void what_monitor_mode_named_is_cancelled_once_told_to_act(void **state)
 static void a_culprit_that_comes_again_is_recognised(void **state)
 {
 	const struct cancel_pipeline_config config = {
-		.struct_size = sizeof(config), .act = true, .quarantine_ms = 60000
+		.struct_size = sizeof config, .act = true, .quarantine_ms = 60000
 	};
 	struct scripted *s = scripted_new(&config);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
-
 	(void)state;
 	for (uint32_t round = 0; round < 2; round++) {
 		struct scripted_task *culprit;
@@ -268,7 +260,6 @@ static void an_outcome_is_timed_from_onset_to_recovery(void **state)
 	struct scripted_task *culprit;
 	const struct cancel_times *t;
 	uint64_t begin_ns;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	begin_ns = s->now_ns;
@@ -311,7 +302,6 @@ static void a_rerun_is_reported_with_its_wait_and_never_cancelled(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -348,7 +338,6 @@ static void one_slow_rollback_does_not_protect_the_next(void **state)
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
 	uint64_t begin_ns;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -377,11 +366,10 @@ static void one_slow_rollback_does_not_protect_the_next(void **state)
 /* What the core remembers of a task must not reach the next one on its slot. */
 static void a_slot_reused_starts_clean(void **state)
 {
-	const struct cancel_pipeline_config monitor = { .struct_size = sizeof(monitor) };
+	const struct cancel_pipeline_config monitor = { .struct_size = sizeof monitor };
 	struct scripted *s = scripted_new(&monitor);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0), slot;
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -417,6 +405,5 @@ int main(void)
 		cmocka_unit_test(one_slow_rollback_does_not_protect_the_next),
 		cmocka_unit_test(a_slot_reused_starts_clean),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

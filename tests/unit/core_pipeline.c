@@ -13,7 +13,6 @@ static void the_holder_of_a_lock_is_cancelled_within_200_ms(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -35,7 +34,6 @@ static void a_decision_explains_itself(void **state)
 	uint32_t table = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit, *minor, *exempt;
 	struct cancel_explanation x;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	culprit = scripted_task(s, 0);
@@ -81,8 +79,7 @@ static void every_policy_and_estimator_runs_by_name(void **state)
 	(void)state;
 	for (uint32_t i = 0; cancel_policies[i]; i++) {
 		for (uint32_t k = 0; cancel_estimators[k]; k++) {
-			const struct cancel_pipeline_config config = { .struct_size =
-									       sizeof(config),
+			const struct cancel_pipeline_config config = { .struct_size = sizeof config,
 				.act = true,
 				.policy = cancel_policies[i],
 				.estimator = cancel_estimators[k] };
@@ -115,28 +112,26 @@ static void numbers_out_of_range_are_refused(void **state)
 {
 	const struct cancel_pipeline_config bad[] = {
 		{ .struct_size = 0 },
-		{ .struct_size = sizeof(bad[0]), .task_limit = (1u << 20) + 1 },
-		{ .struct_size = sizeof(bad[0]), .late_share_ppm = CANCEL_PPM + 1 },
-		{ .struct_size = sizeof(bad[0]), .contention_ppm = CANCEL_PPM + 1 },
-		{ .struct_size = sizeof(bad[0]), .blame_ppm = CANCEL_PPM + 1 },
-		{ .struct_size = sizeof(bad[0]), .held_back_ppm = CANCEL_PPM + 1 },
-		{ .struct_size = sizeof(bad[0]), .evict_share_ppm = CANCEL_PPM + 1 },
-		{ .struct_size = sizeof(bad[0]), .pace_share_ppm = CANCEL_PPM + 1 },
+		{ .struct_size = sizeof bad[0], .task_limit = (1u << 20) + 1 },
+		{ .struct_size = sizeof bad[0], .late_share_ppm = CANCEL_PPM + 1 },
+		{ .struct_size = sizeof bad[0], .contention_ppm = CANCEL_PPM + 1 },
+		{ .struct_size = sizeof bad[0], .blame_ppm = CANCEL_PPM + 1 },
+		{ .struct_size = sizeof bad[0], .held_back_ppm = CANCEL_PPM + 1 },
+		{ .struct_size = sizeof bad[0], .evict_share_ppm = CANCEL_PPM + 1 },
+		{ .struct_size = sizeof bad[0], .pace_share_ppm = CANCEL_PPM + 1 },
 	};
-
 	(void)state;
 	assert_int_equal(cancel_pipeline_bytes(NULL), 0);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
 		assert_int_equal(cancel_pipeline_bytes(&bad[i]), 0);
 }
 
 static void too_little_memory_is_refused(void **state)
 {
-	const struct cancel_pipeline_config config = { .struct_size = sizeof(config),
+	const struct cancel_pipeline_config config = { .struct_size = sizeof config,
 		.task_limit = 1 };
 	size_t bytes = cancel_pipeline_bytes(&config);
 	struct cancel_pipeline *p = malloc(bytes);
-
 	(void)state;
 	assert_non_null(p);
 	assert_int_equal(cancel_pipeline_init(p, bytes - 1, &config), CANCEL_ENOMEM);
@@ -148,11 +143,10 @@ static void too_little_memory_is_refused(void **state)
 /* A caller built against an older, shorter structure. */
 static void a_shorter_configuration_means_defaults(void **state)
 {
-	struct cancel_pipeline_config whole = { .struct_size = sizeof(whole) };
+	struct cancel_pipeline_config whole = { .struct_size = sizeof whole };
 	struct cancel_pipeline_config prefix = {
 		.struct_size = offsetof(struct cancel_pipeline_config, act), .quarantine_ms = 7
 	};
-
 	(void)state;
 	assert_int_equal(cancel_pipeline_bytes(&prefix), cancel_pipeline_bytes(&whole));
 }
@@ -163,9 +157,8 @@ static void a_longer_configuration_is_read_as_far_as_it_is_known(void **state)
 	struct {
 		struct cancel_pipeline_config known;
 		uint64_t unknown;
-	} newer = { .known = { .struct_size = sizeof(newer), .task_limit = 64 }, .unknown = 1 };
-	const struct cancel_pipeline_config same = { .struct_size = sizeof(same),
-		.task_limit = 64 };
+	} newer = { .known = { .struct_size = sizeof newer, .task_limit = 64 }, .unknown = 1 };
+	const struct cancel_pipeline_config same = { .struct_size = sizeof same, .task_limit = 64 };
 
 	(void)state;
 	assert_int_equal(cancel_pipeline_bytes(&newer.known), cancel_pipeline_bytes(&same));
@@ -176,7 +169,6 @@ static void time_that_stands_still_is_no_window(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	scripted_hold(s, scripted_task(s, 0), lock, 0, CANCEL_EXCLUSIVE);
@@ -195,11 +187,10 @@ static void time_that_stands_still_is_no_window(void **state)
 static void new_thresholds_keep_what_was_learned(void **state)
 {
 	struct cancel_pipeline_config config = {
-		.struct_size = sizeof(config), .act = true, .contention_ppm = CANCEL_PPM
+		.struct_size = sizeof config, .act = true, .contention_ppm = CANCEL_PPM
 	};
 	struct scripted *s = scripted_new(&config);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	s->window_ns = 10 * MS;
@@ -233,6 +224,5 @@ int main(void)
 		cmocka_unit_test(time_that_stands_still_is_no_window),
 		cmocka_unit_test(new_thresholds_keep_what_was_learned),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

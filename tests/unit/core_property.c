@@ -29,7 +29,6 @@ static void check_target(const struct scripted *s)
 {
 	const struct cancel_decision *d = &s->verdict.decision;
 	const struct cancel_ledger_task *t = find(&s->ledger, d->target.task);
-
 	assert_non_null(t);
 	assert_true(t->flags & CANCEL_CANCELLABLE);
 	assert_false(t->flags & (CANCEL_RERUNNING | CANCEL_EXEMPT));
@@ -46,7 +45,6 @@ static void check_target(const struct scripted *s)
 static void check_bounds(const struct cancel_verdict *v, uint32_t resource_count, bool whole)
 {
 	uint64_t contention = 0;
-
 	assert_true(v->late_share_ppm <= CANCEL_PPM);
 	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++) {
 		assert_true(v->contention_ppm[r] <= CANCEL_PPM);
@@ -68,7 +66,6 @@ static void check_bounds(const struct cancel_verdict *v, uint32_t resource_count
 static void nobody_is_cancelled_who_may_not_be(void **state)
 {
 	uint32_t decisions = 0, escalations = 0;
-
 	(void)state;
 	print_message("seeds from %llu\n", (unsigned long long)SEED);
 	for (uint64_t seed = SEED; seed < SEED + WORLDS; seed++) {
@@ -129,7 +126,6 @@ static void add_bystanders(struct scripted *s, uint32_t lock)
 static void a_bystander_changes_no_choice(void **state)
 {
 	uint32_t decisions = 0;
-
 	(void)state;
 	for (uint64_t seed = SEED; seed < SEED + WORLDS; seed++) {
 		struct random_world a, b;
@@ -172,7 +168,6 @@ static uint64_t any(uint64_t *random)
 	uint64_t bits = random_draw(random, 65);
 	uint64_t value = random_draw(random, 1ull << 31) << 33 | random_draw(random, 1ull << 31)
 									 << 2;
-
 	return bits ? value >> (64 - bits) : 0;
 }
 
@@ -267,18 +262,17 @@ static void fill(struct garbage *g, struct cancel_ledger *l, bool own_slots, uin
 
 static void survive_garbage(bool own_slots)
 {
-	const struct cancel_pipeline_config config = { .struct_size = sizeof(config),
+	const struct cancel_pipeline_config config = { .struct_size = sizeof config,
 		.task_limit = GARBAGE_TASKS,
 		.act = true,
 		.warm_up_ms = 1 };
 	size_t bytes = cancel_pipeline_bytes(&config);
 	struct cancel_pipeline *p = malloc(bytes);
-	struct garbage *g = calloc(1, sizeof(*g));
+	struct garbage *g = calloc(1, sizeof *g);
 	struct cancel_ledger l = { .now_ns = S };
 	struct cancel_verdict v;
 	uint64_t random = SEED;
 	uint32_t decided = 0;
-
 	assert_non_null(p);
 	assert_non_null(g);
 	assert_int_equal(cancel_pipeline_init(p, bytes, &config), 0);
@@ -316,6 +310,5 @@ int main(void)
 		cmocka_unit_test(random_numbers_keep_every_bound),
 		cmocka_unit_test(broken_ledgers_are_survived),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,6 @@ static void overload_of_cpu_alone_is_regular_and_cancels_nobody(void **state)
 	uint32_t cpu = scripted_resource(s, CANCEL_QUEUE, 4), head = 0, tail = 0, regular = 0;
 	static struct scripted_task *line[600 * 6];
 	struct scripted_task *running[4] = { 0 };
-
 	(void)state;
 	for (uint32_t i = 0; i < SCRIPTED_START; i++) { /* full throughput, in time */
 		scripted_complete(s, 40, 6 * MS, false);
@@ -59,7 +58,6 @@ static void nobody_else_is_cancelled_while_the_queue_drains(void **state)
 	uint32_t cpu = scripted_resource(s, CANCEL_QUEUE, 2), drained = 0;
 	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 1000);
 	struct scripted_task *report = scripted_task(s, 0), *dump = scripted_task(s, 0);
-
 	(void)state;
 	scripted_hold(s, report, cpu, 0, 1);
 	scripted_healthy(s, SCRIPTED_START);
@@ -91,7 +89,6 @@ static void crowd_beside_slow_readers(struct scripted *s, uint32_t slots, uint32
 	static struct scripted_task *line[300 * 14];
 	uint32_t cpu = scripted_resource(s, CANCEL_QUEUE, slots), head = 0, tail = 0;
 	struct scripted_task *running[16] = { 0 };
-
 	for (uint32_t i = 0; i < SCRIPTED_START; i++) {
 		scripted_complete(s, 90, 6 * MS, false);
 		scripted_step(s);
@@ -119,12 +116,11 @@ static void crowd_beside_slow_readers(struct scripted *s, uint32_t slots, uint32
 static void one_slow_reader_is_not_the_cause_of_a_crowd(void **state)
 {
 	const struct cancel_pipeline_config any_share = {
-		.struct_size = sizeof(any_share),
+		.struct_size = sizeof any_share,
 		.act = true,
 		.explained_ppm = 1,
 	};
 	struct scripted *s = scripted_new(NULL);
-
 	(void)state;
 	crowd_beside_slow_readers(s, 10, 1);
 	assert_int_equal(s->decisions, 0);
@@ -142,7 +138,6 @@ static void one_slow_reader_is_not_the_cause_of_a_crowd(void **state)
 static void two_of_eight_slots_are_not_the_cause_of_a_crowd(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
-
 	(void)state;
 	crowd_beside_slow_readers(s, 8, 2);
 	assert_int_equal(s->decisions, 0);
@@ -159,7 +154,6 @@ static void three_reports_over_their_slo_are_no_overload(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
 	uint32_t suspect = 0;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t i = 0; i < 3; i++)
@@ -176,7 +170,6 @@ static void three_reports_over_their_slo_are_no_overload(void **state)
 static void all_stuck_without_a_known_reason_stays_an_overload(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t i = 0; i < 20; i++)
@@ -194,7 +187,6 @@ static void a_healthy_burst_is_nothing(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *long_reader;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	long_reader = scripted_task(s, 0);
@@ -228,7 +220,7 @@ static void a_task_in_a_blocked_phase_or_rerunning_is_never_chosen(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct scripted *s = scripted_new(NULL);
 		uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 		struct scripted_task *culprit;
@@ -252,7 +244,6 @@ static void a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one(void **sta
 {
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -275,7 +266,6 @@ static void a_task_missing_from_one_ledger_comes_back_without_a_past(void **stat
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *old;
-
 	(void)state;
 	old = scripted_task(s, 1000 * S);
 	scripted_wait(s, old, lock, 0, CANCEL_EXCLUSIVE);
@@ -298,7 +288,6 @@ static void no_verdict_comes_before_the_warm_up_is_over(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	uint64_t start_ns;
-
 	(void)state;
 	scripted_healthy(s, 1);
 	start_ns = s->now_ns;
@@ -320,7 +309,6 @@ static void a_convoy_of_short_holders_has_no_culprit(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *holder = NULL;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t w = 0; w < 40; w++) {
@@ -341,14 +329,13 @@ static void a_convoy_of_short_holders_has_no_culprit(void **state)
 	scripted_free(s);
 }
 
-/* Each has had the lock for three SLOs when it is seen, and is gone before a cancel would reach it.
- */
+/* Each has had the lock for three SLOs when it is seen, and is gone before a cancel would reach
+ * it. */
 static void whoever_holds_for_less_than_a_window_is_left_alone(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
 	uint32_t table = scripted_resource(s, CANCEL_LOCK, 0), suspect = 0;
 	struct scripted_task *holder = NULL;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t window = 0; window < 40; window++) {
@@ -372,7 +359,6 @@ static void cold_misses_are_nobodys_fault(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 10000);
 	struct scripted_task *dump, *other;
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	dump = scripted_task(s, 0);
@@ -389,7 +375,6 @@ static void a_stuck_action_stops_new_cancels(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
-
 	(void)state;
 	scripted_healthy(s, SCRIPTED_START);
 	s->ledger.action_stuck = true;
@@ -409,7 +394,6 @@ static void what_is_usual_for_a_resource_does_not_count(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *reader;
-
 	(void)state;
 	for (uint32_t i = 0; i < 100; i++) { /* 5 of 10 ms */
 		s->resources[lock].ended_wait_ns += 50 * 5 * MS;
@@ -449,6 +433,5 @@ int main(void)
 		cmocka_unit_test(a_stuck_action_stops_new_cancels),
 		cmocka_unit_test(what_is_usual_for_a_resource_does_not_count),
 	};
-
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

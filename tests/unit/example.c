@@ -63,8 +63,8 @@ static void stop_request(const struct cancel_request *why, void *request)
 
 static int server_start(void)
 {
-	struct cancel_config config = { .struct_size = sizeof(config), .mode = CANCEL_ACT };
-	struct cancel_resource_options eight = { .struct_size = sizeof(eight), .capacity = 8 };
+	struct cancel_config config = { .struct_size = sizeof config, .mode = CANCEL_ACT };
+	struct cancel_resource_options eight = { .struct_size = sizeof eight, .capacity = 8 };
 	int error = startCancel(&config);
 	orders = createResource("orders", CANCEL_LOCK, NULL);
 	pool = createResource("pool", CANCEL_MEMORY, &eight);
@@ -85,7 +85,7 @@ static void read_page(int page)
 
 static bool serve(struct request *request)
 {
-	struct cancel_task_options options = { .struct_size = sizeof(options),
+	struct cancel_task_options options = { .struct_size = sizeof options,
 		.key = request->number,
 		.flags = CANCEL_CANCELLABLE,
 		.action = stop_request,

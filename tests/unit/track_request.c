@@ -49,7 +49,7 @@ static void hold_action(const struct cancel_request *request, void *arg)
 static struct cancel_task cancellable(cancel_action action)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.key = 42,
 		.flags = CANCEL_CANCELLABLE,
 		.action = action,

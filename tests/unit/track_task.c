@@ -47,7 +47,7 @@ static void an_id_is_never_used_twice(void **state)
 static void options_are_seen(void **state)
 {
 	struct cancel_task_options o = {
-		.struct_size = sizeof(o),
+		.struct_size = sizeof o,
 		.key = 7,
 		.signature = 8,
 		.slo_ns = 9,
@@ -86,7 +86,7 @@ static void an_older_options_struct_is_a_prefix(void **state)
 
 static void host_flags_cannot_claim_a_rerun(void **state)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o), .flags = 0xff };
+	struct cancel_task_options o = { .struct_size = sizeof o, .flags = 0xff };
 	(void)state;
 	struct cancel_task task = createCancel(&o);
 	assert_int_equal(look_at_current().task.flags,
@@ -96,7 +96,7 @@ static void host_flags_cannot_claim_a_rerun(void **state)
 
 static void a_background_task_does_not_bear_its_class_slo(void **state)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o), .flags = CANCEL_BACKGROUND };
+	struct cancel_task_options o = { .struct_size = sizeof o, .flags = CANCEL_BACKGROUND };
 	(void)state;
 	struct cancel_task task = createCancel(&o);
 	assert_int_equal(look_at_current().task.slo_ns, 0);
@@ -120,7 +120,7 @@ static void an_episode_ends_with_the_task(void **state)
 
 static void time_before_the_task_counts_from_its_arrival(void **state)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o) };
+	struct cancel_task_options o = { .struct_size = sizeof o };
 	struct totals before = ended();
 	(void)state;
 	o.start_ns = cancel_now_ns() - 3 * SLO_NS;
@@ -149,7 +149,7 @@ static void a_request_is_counted_without_a_task(void **state)
 
 static void an_arrival_in_the_future_is_now(void **state)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o) };
+	struct cancel_task_options o = { .struct_size = sizeof o };
 	(void)state;
 	o.start_ns = cancel_now_ns() + 3600000000000u;
 	struct cancel_task task = createCancel(&o);

@@ -6,10 +6,10 @@ static struct cancel_resource table, pool, workers, four_modes;
 
 static int start(void **state)
 {
-	struct cancel_resource_options eight = { .struct_size = sizeof(eight), .capacity = 8 };
+	struct cancel_resource_options eight = { .struct_size = sizeof eight, .capacity = 8 };
 	/* ACCESS SHARE, ROW EXCLUSIVE, SHARE, ACCESS EXCLUSIVE */
 	struct cancel_resource_options modes = {
-		.struct_size = sizeof(modes),
+		.struct_size = sizeof modes,
 		.conflicts = { 8, 12, 10, 15 },
 	};
 	(void)state;
@@ -211,7 +211,7 @@ static void what_ended_is_added_to_the_resource(void **state)
 
 static void waits_of_tasks_with_an_slo_are_added(void **state)
 {
-	struct cancel_task_options o = { .struct_size = sizeof(o), .slo_ns = 1000000 };
+	struct cancel_task_options o = { .struct_size = sizeof o, .slo_ns = 1000000 };
 	struct cancel_resource_info before[1], after[1];
 	(void)state;
 	cancel_snapshot_resources(before, 1);
