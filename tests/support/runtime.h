@@ -5,11 +5,7 @@
 #ifndef SUPPORT_RUNTIME_H
 #define SUPPORT_RUNTIME_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -68,6 +64,13 @@ static UNUSED void start_with(struct cancel_config config)
 static UNUSED void start_quietly(void)
 {
 	start_with((struct cancel_config){ 0 });
+}
+
+/* Ends a test, or a group of them. */
+static UNUSED int stop(void **state)
+{
+	(void)state;
+	return stopCancel();
 }
 
 static UNUSED struct cancel_counters counters_now(void)

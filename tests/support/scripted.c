@@ -261,6 +261,30 @@ void scripted_arrive(
 		scripted_wait(s, scripted_task(s, SCRIPTED_SLO_NS), r, instance, mode);
 }
 
+void scripted_crowd(struct scripted *s, uint32_t lock, uint64_t mode, uint32_t windows)
+{
+	for (uint32_t i = 0; i < windows; i++) {
+		scripted_arrive(s, SCRIPTED_ARRIVALS, lock, 0, mode);
+		scripted_step(s);
+	}
+}
+
+struct scripted_task *scripted_culprit(struct scripted *s, uint32_t lock)
+{
+	scripted_healthy(s, SCRIPTED_START);
+	struct scripted_task *culprit = scripted_task(s, 0);
+	scripted_hold(s, culprit, lock, 0, CANCEL_EXCLUSIVE);
+	return culprit;
+}
+
+void scripted_end_all_but(struct scripted *s, const struct scripted_task *kept)
+{
+	for (uint32_t i = 0; i < SCRIPTED_TASKS; i++) {
+		if (s->tasks[i].live && &s->tasks[i] != kept)
+			scripted_end(s, &s->tasks[i]);
+	}
+}
+
 void scripted_until_decided(struct scripted *s, uint32_t r, uint64_t mode, uint32_t windows)
 {
 	for (uint32_t i = 0; i < windows && s->decisions == 0; i++) {

@@ -76,6 +76,12 @@ void scripted_healthy(struct scripted *s, uint32_t count);
 /* `count` victims that wait from now on. */
 void scripted_arrive(
 	struct scripted *s, uint32_t count, uint32_t r, uint32_t instance, uint64_t mode);
+/* Windows in each of which SCRIPTED_ARRIVALS victims arrive at instance 0 of the lock. */
+void scripted_crowd(struct scripted *s, uint32_t lock, uint64_t mode, uint32_t windows);
+/* A healthy start, and then a task that holds instance 0 of the lock alone. */
+struct scripted_task *scripted_culprit(struct scripted *s, uint32_t lock);
+/* Ends every task but one; NULL: every task. */
+void scripted_end_all_but(struct scripted *s, const struct scripted_task *kept);
 /* Victims arrive until a decision is made, at most `windows` long. */
 void scripted_until_decided(struct scripted *s, uint32_t r, uint64_t mode, uint32_t windows);
 /* A window of reads of a hot set that a dump keeps evicting: 25 of each victim's 30 ms are stalls,
