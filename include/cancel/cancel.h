@@ -4,9 +4,9 @@
  *
  * A server tells this library which task holds and waits for what; the library finds the one task
  * that chokes the others and calls the server's own, safe way of cancelling it. Model and names:
- * Atropos (SOSP 2025). The paper's names (startCancel, getResource …) are inline functions at the
- * end of this file over the exported cancel_… functions, so a host's own getResource never clashes
- * at link time. CANCEL_NO_SHORT_NAMES leaves them out; CANCEL_OFF compiles every call to nothing.
+ * Atropos (SOSP 2025). The paper's names (startCancel, getResource …) are inline functions in
+ * paper.h over the exported cancel_… functions, so a host's own getResource never clashes at link
+ * time. CANCEL_NO_SHORT_NAMES leaves them out; CANCEL_OFF compiles every call to nothing.
  *
  * The shape of an instrumented server:
  *
@@ -209,7 +209,7 @@ CANCEL_API struct cancel_resource cancel_create_resource(const char *name,
  * task the call is counted and gives the untracked id: nested work belongs to the outer task. So
  * does a full table (config.max_tasks). Warm.
  */
-CANCEL_API struct cancel_task cancel_create(const struct cancel_task_options *options);
+CANCEL_API struct cancel_task cancel_task_begin(const struct cancel_task_options *options);
 
 /*
  * Ends a task: by the bound thread, or by any thread when it is unbound; another thread's attempt
@@ -218,7 +218,7 @@ CANCEL_API struct cancel_task cancel_create(const struct cancel_task_options *op
  * reach the next task on the same slot, connection or thread. Holds left over are released and
  * counted as leaks. Warm.
  */
-CANCEL_API void cancel_free(struct cancel_task task);
+CANCEL_API void cancel_task_end(struct cancel_task task);
 
 /*
  * A request that came and went without a task. For a host whose shortest requests would feel the
@@ -226,7 +226,7 @@ CANCEL_API void cancel_free(struct cancel_task task);
  * work), with the arrival as start_ns; where that never happens, this counts the request's latency
  * as the task's episode would have, so that loads, latencies and SLOs stay whole. What it used is
  * not known, and it could not be cancelled. Both times are of cancel_now_ns(). Any thread. Warm:
- * less than half of cancel_create and cancel_free.
+ * less than half of cancel_task_begin and cancel_task_end.
  */
 CANCEL_API void cancel_count_request(uint8_t class_index, uint64_t start_ns, uint64_t end_ns);
 
@@ -253,7 +253,7 @@ CANCEL_API struct cancel_task cancel_current(void);
 
 /* The task now waits for r. LOCK: amount is the mode it wants; else the units or slots. A task may
  * wait for several things at once (a page, and the I/O slot to read it). Hot. */
-CANCEL_API void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount);
+CANCEL_API void cancel_wait_for(struct cancel_resource r, uint32_t instance, uint64_t amount);
 
 /*
  * Got it; a wait for it ends. LOCK: amount is a mode; the same again is counted and must be given
@@ -261,7 +261,7 @@ CANCEL_API void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_
  * upgrade. (Counts stop at 65,535 a mode, with more than four modes at 255.) QUEUE: slots. MEMORY:
  * units; 0 ends a stall without holding anything. Hot.
  */
-CANCEL_API void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount);
+CANCEL_API void cancel_acquire(struct cancel_resource r, uint32_t instance, uint64_t amount);
 
 /* Gives back one mode, some slots or some units. More than is held gives back what is held, and is
  * counted. Hot. */
@@ -339,143 +339,11 @@ CANCEL_API int cancel_deliver(struct cancel_task task) CANCEL_MUST_CHECK;
 #include <cancel/off.h>
 #endif
 
-/* ---- The paper's names ----------------------------------------------------------------------- */
-
-#ifndef CANCEL_NO_SHORT_NAMES
-CANCEL_MUST_CHECK static inline int startCancel(const struct cancel_config *config)
-{
-	return cancel_start(config);
-}
-
-static inline int stopCancel(void)
-{
-	return cancel_stop();
-}
-
-static inline struct cancel_resource createResource(const char *name,
-	enum cancel_resource_type type, const struct cancel_resource_options *options)
-{
-	return cancel_create_resource(name, type, options);
-}
-
-static inline struct cancel_task createCancel(const struct cancel_task_options *options)
-{
-	return cancel_create(options);
-}
-
-static inline void freeCancel(struct cancel_task task)
-{
-	cancel_free(task);
-}
-
-static inline void countRequest(uint8_t class_index, uint64_t start_ns, uint64_t end_ns)
-{
-	cancel_count_request(class_index, start_ns, end_ns);
-}
-
-static inline void bindCancel(struct cancel_task task)
-{
-	cancel_bind(task);
-}
-
-static inline void unbindCancel(struct cancel_task task, enum cancel_unbind how)
-{
-	cancel_unbind(task, how);
-}
-
-static inline struct cancel_task currentCancel(void)
-{
-	return cancel_current();
-}
-
-static inline void slowByResource(struct cancel_resource r, uint64_t amount)
-{
-	cancel_slow(r, 0, amount);
-}
-
-static inline void slowByResourceAt(struct cancel_resource r, uint32_t instance, uint64_t amount)
-{
-	cancel_slow(r, instance, amount);
-}
-
-static inline void getResource(struct cancel_resource r, uint64_t amount)
-{
-	cancel_get(r, 0, amount);
-}
-
-static inline void getResourceAt(struct cancel_resource r, uint32_t instance, uint64_t amount)
-{
-	cancel_get(r, instance, amount);
-}
-
-static inline void freeResource(struct cancel_resource r, uint64_t amount)
-{
-	cancel_release(r, 0, amount);
-}
-
-static inline void freeResourceAt(struct cancel_resource r, uint32_t instance, uint64_t amount)
-{
-	cancel_release(r, instance, amount);
-}
-
-static inline void giveUpResource(struct cancel_resource r)
-{
-	cancel_give_up(r, 0);
-}
-
-static inline void giveUpResourceAt(struct cancel_resource r, uint32_t instance)
-{
-	cancel_give_up(r, instance);
-}
-
-static inline void evictResource(struct cancel_resource r, struct cancel_task owner, uint64_t units)
-{
-	cancel_evict(r, owner, units);
-}
-
-static inline void missResource(struct cancel_resource r, struct cancel_task evictor)
-{
-	cancel_miss(r, evictor);
-}
-
-static inline void setProgress(uint64_t done, uint64_t expected)
-{
-	cancel_progress(done, expected);
-}
-
-static inline void setCancelAction(cancel_action action, void *arg)
-{
-	cancel_set_action(action, arg);
-}
-
-static inline bool cancelRequested(void)
-{
-	return cancel_requested();
-}
-
-CANCEL_MUST_CHECK static inline int blockCancel(void)
-{
-	return cancel_block();
-}
-
-static inline void allowCancel(void)
-{
-	cancel_allow();
-}
-
-static inline enum cancel_rerun_answer rerunCancel(
-	struct cancel_task task, struct cancel_ticket *ticket)
-{
-	return cancel_rerun(task, ticket);
-}
-
-CANCEL_MUST_CHECK static inline int deliverCancel(struct cancel_task task)
-{
-	return cancel_deliver(task);
+#ifdef __cplusplus
 }
 #endif
 
-#ifdef __cplusplus
-}
+#ifndef CANCEL_NO_SHORT_NAMES
+#include <cancel/paper.h>
 #endif
 #endif

@@ -49,14 +49,14 @@ static inline struct cancel_resource cancel_create_resource(const char *name,
 	return none;
 }
 
-static inline struct cancel_task cancel_create(const struct cancel_task_options *options)
+static inline struct cancel_task cancel_task_begin(const struct cancel_task_options *options)
 {
 	struct cancel_task none = { 0 };
 	(void)options;
 	return none;
 }
 
-static inline void cancel_free(struct cancel_task task)
+static inline void cancel_task_end(struct cancel_task task)
 {
 	(void)task;
 }
@@ -85,14 +85,14 @@ static inline struct cancel_task cancel_current(void)
 	return none;
 }
 
-static inline void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
+static inline void cancel_wait_for(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	(void)r;
 	(void)instance;
 	(void)amount;
 }
 
-static inline void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
+static inline void cancel_acquire(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	(void)r;
 	(void)instance;

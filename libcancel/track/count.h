@@ -3,7 +3,7 @@
  * count.h - the counters of observe.h: misuse, full tables, what happened.
  *
  * A call that may do a read-modify-write adds to the global counters. A hot call with a current
- * task stores into the task's own cold block; cancel_free adds those up.
+ * task stores into the task's own cold block; cancel_task_end adds those up.
  */
 #ifndef CANCEL_TRACK_COUNT_H
 #define CANCEL_TRACK_COUNT_H
@@ -42,7 +42,7 @@ static inline void count(enum cancel_counter counter)
 
 /* Owner only: one relaxed store. */
 seldom void count_hot(struct slot *s, enum hot_counter counter);
-/* Moves the slot's counts into the global ones; cancel_free. */
+/* Moves the slot's counts into the global ones; cancel_task_end. */
 void count_fold(struct slot *s);
 /* Global counts plus those still in live slots. */
 void count_read(uint64_t totals[CANCEL_COUNTER_COUNT]);

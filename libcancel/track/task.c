@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * task.c - owns a task's life: create, bind, episodes, end. What a cancel may do to it is word.c's
+ * task.c - owns a task's life: begin, bind, episodes, end. What a cancel may do to it is word.c's
  * business, what it uses usage.c's.
  */
 #include "libcancel/track/task.h"
@@ -164,7 +164,7 @@ static void fill(struct slot *s, const struct cancel_task_options *o, uint64_t n
 		cold->thread = pthread_self();
 }
 
-struct cancel_task cancel_create(const struct cancel_task_options *options)
+struct cancel_task cancel_task_begin(const struct cancel_task_options *options)
 {
 	static const struct cancel_task_options defaults;
 	struct cancel_task none = { 0 };
@@ -206,7 +206,7 @@ static void thread_enter(struct slot *s)
 /* A pthread_cancel stays pending on its thread and would hit whatever that does next. So before
  * the task leaves the thread, no more can be sent (the change below waits for one that is under
  * way), and one that was sent is honoured here, with the task still current: the host's cleanup
- * handler, which CANCEL_THREAD promises, then calls cancel_free, and gets past this test because
+ * handler, which CANCEL_THREAD promises, then calls cancel_task_end, and gets past this test because
  * a thread is cancelled only once. */
 static void thread_leave(struct slot *s)
 {
@@ -311,7 +311,7 @@ static void post_end(struct slot *s, uint64_t id, uint64_t now_ns)
 			task_wasted_ns(s, load_relaxed(&s->active_ns), now_ns));
 }
 
-void cancel_free(struct cancel_task task)
+void cancel_task_end(struct cancel_task task)
 {
 	bool borrowed = false;
 	if (!task.id)

@@ -27,7 +27,7 @@ void task_check_released(struct slot *s);
  * after was waiting to run again. Owner. */
 uint64_t task_wasted_ns(const struct slot *s, uint64_t active_ns, uint64_t now_ns);
 
-/* usage.c: releases and folds everything the task still has; cancel_free. */
+/* usage.c: releases and folds everything the task still has; cancel_task_end. */
 void usage_end(struct slot *s, uint64_t now_ns);
 
 /* control/ sets this before the first task: captures the calling thread's stack for task `id`. */

@@ -133,7 +133,7 @@ static void want(struct entry *e, struct cancel_resource r, uint64_t amount, boo
 		store_release(&e->aux, (aux | mode) + (waits ? 0 : AUX_WAIT));
 }
 
-void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
+void cancel_wait_for(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	struct slot *s = current_slot;
 	if (unlikely(!s || !usable(r, amount))) {
@@ -240,7 +240,7 @@ static inline uint64_t usual_field(struct cancel_resource r, uint64_t amount)
 
 /* The usual get is the first of what this task used last, without a wait, with a coarse stamp: then
  * nothing is called, and each word's store depends on that word's load alone. */
-void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
+void cancel_acquire(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	struct slot *s = current_slot;
 	uint64_t now_ns = load_relaxed(&clock_page.coarse_ns);

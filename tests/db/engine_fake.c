@@ -241,7 +241,7 @@ static void require(bool condition)
 	misuse += !condition || in_action;
 }
 
-struct cancel_task cancel_create(const struct cancel_task_options *options)
+struct cancel_task cancel_task_begin(const struct cancel_task_options *options)
 {
 	struct cancel_task id = { 0 };
 	pthread_mutex_lock(&mutex);
@@ -278,7 +278,7 @@ static void check_nothing_is_left(const struct task *task)
 	}
 }
 
-void cancel_free(struct cancel_task id)
+void cancel_task_end(struct cancel_task id)
 {
 	pthread_mutex_lock(&mutex);
 	struct task *task = find(id);
@@ -350,7 +350,7 @@ static struct entry *entry_of(struct cancel_resource r, uint32_t instance)
 	return entry;
 }
 
-void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
+void cancel_wait_for(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	(void)amount;
 	pthread_mutex_lock(&mutex);
@@ -367,7 +367,7 @@ static uint64_t *place(struct entry *entry, uint64_t amount, uint64_t *units)
 	return &entry->held[lock ? amount % 8 : 0];
 }
 
-void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
+void cancel_acquire(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	pthread_mutex_lock(&mutex);
 	struct entry *entry = entry_of(r, instance);

@@ -28,7 +28,7 @@ struct cancel_task cancel_current(void)
 	return (struct cancel_task){ self };
 }
 
-void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
+void cancel_wait_for(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	(void)r;
 	(void)instance;
@@ -36,7 +36,7 @@ void cancel_slow(struct cancel_resource r, uint32_t instance, uint64_t amount)
 	fake_tasks[self].slow++;
 }
 
-void cancel_get(struct cancel_resource r, uint32_t instance, uint64_t amount)
+void cancel_acquire(struct cancel_resource r, uint32_t instance, uint64_t amount)
 {
 	(void)r;
 	(void)instance;

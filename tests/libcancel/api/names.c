@@ -39,9 +39,9 @@ static void the_library_is_there_under_its_prefix(void **state)
 	struct cancel_config config = { .struct_size = sizeof config };
 	(void)state;
 	assert_int_equal(cancel_start(&config), 0);
-	struct cancel_task task = cancel_create(NULL);
+	struct cancel_task task = cancel_task_begin(NULL);
 	assert_int_not_equal(task.id, 0);
-	cancel_free(task);
+	cancel_task_end(task);
 	assert_int_equal(cancel_stop(), 0);
 }
 
