@@ -3,7 +3,7 @@
  * Any bytes as a scenario file: a lane, or one line that names the file and says what is wrong.
  * Nothing is run; what was accepted must have keys a run can read.
  */
-#include "sim/scenario.h"
+#include "sim/scenario/scenario.h"
 
 #include <stdlib.h>
 #include <string.h>

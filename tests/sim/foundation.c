@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/clock.h"
-#include "sim/dist.h"
-#include "sim/events.h"
-#include "sim/histogram.h"
-#include "sim/options.h"
-#include "sim/real.h"
-#include "sim/rng.h"
-#include "sim/stats.h"
+#include "sim/base/clock.h"
+#include "sim/base/dist.h"
+#include "sim/base/events.h"
+#include "sim/base/histogram.h"
+#include "sim/report/options.h"
+#include "sim/base/math.h"
+#include "sim/base/rng.h"
+#include "sim/base/stats.h"
 
 static void the_clock_stops_at_its_bounds_and_names_them(void **state)
 {

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/service.h"
+#include "sim/base/clock.h"
+#include "sim/service/service.h"
+#include "sim/single/single.h"
 
 #define MS SIM_NS_PER_MS
 #define S  SIM_NS_PER_S

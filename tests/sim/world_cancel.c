@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "sim/clock.h"
-#include "sim/world.h"
+#include "sim/base/clock.h"
+#include "sim/world/world.h"
 
 #define MS SIM_NS_PER_MS
 #define S  SIM_NS_PER_S

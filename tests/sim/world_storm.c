@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
-#include "sim/storm.h"
+#include "sim/base/clock.h"
+#include "sim/setups/storm.h"
+#include "sim/single/single.h"
 
 static void same_windows(uint64_t load, uint32_t retries, uint64_t hold_ns, uint64_t seconds)
 {

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `cancel-sim lane` and `list`: options in, one run, its report out. All input is checked and every
+ * output file opened before the run starts; nothing is printed before it has ended well.
+ */
+#include "sim/cli/command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/lanes/lanes.h"
+#include "sim/base/memory.h"
+#include "sim/report/output.h"
+#include "sim/scenario/scenario.h"
+
+enum {
+	OPTION_SET = 1000,
+	OPTION_FORMAT,
+	OPTION_PLOT,
+	OPTION_OUT,
+	OPTION_TABLE,
+	OPTION_SEED,
+	OPTION_SEEDS,
+	OPTION_EVENTS,
+	OPTION_PROGRESS,
+	OPTION_HELP,
+	OPTION_KEY, /* + index of the lane's key */
+};
+
+static const struct option common[] = {
+	{ "set", required_argument, NULL, OPTION_SET },
+	{ "format", required_argument, NULL, OPTION_FORMAT },
+	{ "plot", required_argument, NULL, OPTION_PLOT },
+	{ "out", required_argument, NULL, OPTION_OUT },
+	{ "table", required_argument, NULL, OPTION_TABLE },
+	{ "seed", required_argument, NULL, OPTION_SEED },
+	{ "seeds", required_argument, NULL, OPTION_SEEDS },
+	{ "max-events", required_argument, NULL, OPTION_EVENTS },
+	{ "progress", no_argument, NULL, OPTION_PROGRESS },
+	{ "help", no_argument, NULL, OPTION_HELP },
+};
+#define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
+
+struct request {
+	struct sim_run run;
+	enum sim_format format;
+	char command[128]; /* what came after "cancel-sim" */
+	const char *plot_path, *plot_kind, *out_path, *table;
+	bool help;
+};
+
+__attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...)
+{
+	va_list args;
+	fputs("cancel-sim: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return SIM_EXIT_USAGE;
+}
+
+static struct option *build_options(const struct sim_options *keys)
+{
+	struct option *all = sim_alloc(COMMON_COUNT + keys->count + 1, sizeof(*all));
+	memcpy(all, common, sizeof(common));
+	for (size_t i = 0; i < keys->count; i++) {
+		char *name = sim_copy_text(keys->settings[i].key->name);
+		for (char *at = name; *at; at++)
+			*at = *at == '_' ? '-' : *at;
+		for (size_t j = 0; j < COMMON_COUNT; j++)
+			if (strcmp(common[j].name, name) == 0)
+				abort(); /* a lane's key hides an option of the tool */
+		all[COMMON_COUNT + i] =
+			(struct option){ name, required_argument, NULL, OPTION_KEY + (int)i };
+	}
+	return all;
+}
+
+static void free_options(struct option *all, size_t keys)
+{
+	for (size_t i = 0; i < keys; i++)
+		free((char *)(uintptr_t)all[COMMON_COUNT + i].name);
+	free(all);
+}
+
+/* key=value */
+static int set_pair(struct request *request, const char *pair)
+{
+	char error[SIM_ERROR_MAX];
+	const char *equals = strchr(pair, '=');
+	if (!equals || equals == pair)
+		return refuse("--set takes key=value, not '%.60s'", pair);
+	char *key = sim_copy_text(pair);
+	key[equals - pair] = '\0';
+	int failed = sim_options_set(&request->run.options, key, equals + 1, error);
+	free(key);
+	return failed ? refuse("%s", error) : 0;
+}
+
+static int set_format(struct request *request, const char *value)
+{
+	static const char *const names[] = { "table", "csv", "json" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(value, names[i]) == 0) {
+			request->format = (enum sim_format)i;
+			return 0;
+		}
+	}
+	return refuse(
+		"--format: '%.60s' is not accepted; it takes one of: table, csv, json", value);
+}
+
+static int set_plot(struct request *request, const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0))
+		return refuse("--plot: '%.120s' must end in .svg or .png", path);
+	request->plot_path = path;
+	request->plot_kind = dot + 1;
+	return 0;
+}
+
+static int set_number(const char *name, const char *value, int64_t min, int64_t max, int64_t *out)
+{
+	if (sim_parse_int(value, min, max, out))
+		return 0;
+	return refuse("--%s: '%.60s' is not accepted; it takes a whole number: %lld … %lld", name,
+		value, (long long)min, (long long)max);
+}
+
+static int set_common(struct request *request, int option, const char *value)
+{
+	int64_t number = 0;
+	int status = 0;
+	switch (option) {
+	case OPTION_SET:
+		return set_pair(request, value);
+	case OPTION_FORMAT:
+		return set_format(request, value);
+	case OPTION_PLOT:
+		return set_plot(request, value);
+	case OPTION_OUT:
+		request->out_path = value;
+		return 0;
+	case OPTION_TABLE:
+		request->table = value;
+		return 0;
+	case OPTION_SEED:
+		status = set_number("seed", value, 0, INT64_MAX / 2, &number);
+		request->run.seed = (uint64_t)number;
+		return status;
+	case OPTION_SEEDS:
+		status = set_number("seeds", value, 1, SIM_SEEDS_MAX, &number);
+		request->run.seeds = (uint32_t)number;
+		return status;
+	case OPTION_EVENTS:
+		status = set_number("max-events", value, 1, INT64_MAX / 2, &number);
+		request->run.events_limit = (uint64_t)number;
+		return status;
+	case OPTION_PROGRESS:
+		request->run.progress = true;
+		return 0;
+	default:
+		request->help = true;
+		return 0;
+	}
+}
+
+static int parse(struct request *request, int argc, char **argv)
+{
+	char error[SIM_ERROR_MAX];
+	const struct sim_options *keys = &request->run.options;
+	struct option *all = build_options(keys);
+	int status = 0, option;
+	opterr = 0;
+	optind = 0;
+	while (status == 0 && (option = getopt_long(argc, argv, ":", all, NULL)) != -1) {
+		if (option == ':')
+			status = refuse("%.60s needs a value", argv[optind - 1]);
+		else if (option == '?')
+			status = refuse("unknown or ambiguous option '%.60s'; see "
+					"cancel-sim %s --help",
+				argv[optind - 1], request->command);
+		else if (option < OPTION_KEY)
+			status = set_common(request, option, optarg);
+		else if (sim_options_set(&request->run.options,
+				 keys->settings[option - OPTION_KEY].key->name, optarg, error) < 0)
+			status = refuse("%s", error);
+	}
+	free_options(all, keys->count);
+	if (status == 0 && optind < argc)
+		status = refuse("unexpected argument '%.60s'", argv[optind]);
+	return status;
+}
+
+static void print_help(const struct sim_run *run, const char *command)
+{
+	char range[SIM_ERROR_MAX];
+	printf("usage: cancel-sim %s [options]\n%s\n\n", command, run->lane->what);
+	for (size_t i = 0; i < run->options.count; i++) {
+		const struct sim_key *key = run->options.settings[i].key;
+		sim_key_range(key, range, sizeof(range));
+		printf("  --set %s=%s\n      %s (%s)\n", key->name, key->fallback, key->what,
+			range);
+	}
+	printf("\nEvery key is also an option: --set timeout_ms=50 is --timeout-ms 50.\n"
+	       "  --format table|csv|json   --table NAME (for csv)   --out FILE\n"
+	       "  --plot FILE.svg|FILE.png  --progress\n"
+	       "  --seed N                  --seeds N (repetitions; default %u%s)\n"
+	       "  --max-events N            bound of one simulated run\n",
+		run->lane->seeds > 0 ? run->lane->seeds : 1,
+		run->lane->seeds > 0 ? "" : "; nothing here is random");
+}
+
+static int draw(struct request *request, struct sim_output *plot)
+{
+	char error[SIM_ERROR_MAX];
+	if (!request->plot_path)
+		return 0;
+	if (sim_report_draw(request->run.report, plot->temporary, request->plot_kind, error) == 0)
+		return 0;
+	refuse("%s", error);
+	return SIM_EXIT_FAULT;
+}
+
+/* Prints into memory first: a report that cannot be printed must leave nothing behind. */
+static int print(struct request *request, FILE *to)
+{
+	char error[SIM_ERROR_MAX], *text = NULL;
+	size_t bytes = 0;
+	FILE *memory = open_memstream(&text, &bytes);
+	if (!memory)
+		return refuse("cannot buffer the report: %s", strerror(errno));
+	int failed = sim_report_print(
+		request->run.report, &request->run, request->format, request->table, memory, error);
+	fclose(memory);
+	int status = failed ? refuse("%s", error) : 0;
+	if (!failed && (fwrite(text, 1, bytes, to) != bytes || fflush(to) != 0)) {
+		refuse("cannot write the report: %s", strerror(errno));
+		status = SIM_EXIT_FAULT;
+	}
+	free(text);
+	return status;
+}
+
+static int finish(struct request *request, struct sim_output *plot, struct sim_output *out)
+{
+	char error[SIM_ERROR_MAX];
+	int status = draw(request, plot);
+	if (status == 0)
+		status = print(request, request->out_path ? out->file : stdout);
+	if (status == 0 && request->out_path && sim_output_commit(out, error) < 0)
+		status = (refuse("%s", error), SIM_EXIT_FAULT);
+	if (status == 0 && request->plot_path && sim_output_commit(plot, error) < 0)
+		status = (refuse("%s", error), SIM_EXIT_FAULT);
+	return status;
+}
+
+static int execute(struct request *request)
+{
+	char error[SIM_ERROR_MAX];
+	struct sim_output plot = { 0 }, out = { 0 };
+	int status = 0;
+	if (request->plot_path && sim_output_open(&plot, request->plot_path, error) < 0)
+		status = refuse("%s", error);
+	if (status == 0 && request->out_path && sim_output_open(&out, request->out_path, error) < 0)
+		status = refuse("%s", error);
+	if (status == 0 && request->run.lane->run(&request->run) < 0)
+		status = refuse("%s", request->run.error);
+	if (status == 0)
+		status = finish(request, &plot, &out);
+	sim_output_discard(&plot);
+	sim_output_discard(&out);
+	return status;
+}
+
+/* argv[0] is any name; options follow. `scenario` may be NULL. */
+static int run_lane(
+	const struct sim_lane *lane, struct sim_scenario *scenario, int argc, char **argv)
+{
+	struct request request = {
+		.run = {
+			.lane = lane,
+			.report = sim_report_new(),
+			.seed = 1,
+			.seeds = lane->seeds > 0 ? lane->seeds : 1,
+			.events_limit = SIM_EVENTS_DEFAULT,
+			.progress = isatty(STDERR_FILENO),
+		},
+	};
+	if (lane == &sim_lane_speed)
+		snprintf(request.command, sizeof(request.command), "speed");
+	else
+		snprintf(request.command, sizeof(request.command), "%s %.100s",
+			scenario ? "run" : "lane", argv[0]);
+	sim_options_init(&request.run.options, lane->keys);
+	if (scenario)
+		sim_scenario_apply(scenario, &request.run);
+	int status = parse(&request, argc, argv);
+	if (status == 0 && request.help)
+		print_help(&request.run, request.command);
+	else if (status == 0)
+		status = execute(&request);
+	sim_options_free(&request.run.options);
+	sim_report_free(request.run.report);
+	return status;
+}
+
+int sim_command_lane(int argc, char **argv)
+{
+	if (argc < 1 || argv[0][0] == '-')
+		return refuse("lane needs a name or number; see cancel-sim list");
+	const struct sim_lane *lane = sim_lane_find(argv[0]);
+	if (!lane)
+		return refuse("unknown lane '%.60s'; see cancel-sim list", argv[0]);
+	return run_lane(lane, NULL, argc, argv);
+}
+
+int sim_command_speed(int argc, char **argv)
+{
+	return run_lane(&sim_lane_speed, NULL, argc, argv);
+}
+
+int sim_command_run(int argc, char **argv)
+{
+	char error[SIM_ERROR_MAX];
+	if (argc < 1 || argv[0][0] == '-')
+		return refuse("run needs a scenario file; docs/lanes.md shows one");
+	struct sim_scenario *scenario = sim_scenario_load(argv[0], error);
+	if (!scenario)
+		return refuse("%s", error);
+	int status = run_lane(sim_scenario_lane(scenario), scenario, argc, argv);
+	sim_scenario_free(scenario);
+	return status;
+}
+
+int sim_command_list(int argc, char **argv)
+{
+	if (argc > 0)
+		return refuse("unexpected argument '%.60s'", argv[0]);
+	for (const struct sim_lane *const *lane = sim_lanes; *lane; lane++) {
+		if ((*lane)->number > 0)
+			printf("%3d  %-18s %s\n", (*lane)->number, (*lane)->name, (*lane)->what);
+		else
+			printf("     %-18s %s\n", (*lane)->name, (*lane)->what);
+	}
+	return 0;
+}

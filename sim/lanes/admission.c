@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lane 3: twice the capacity for 300 s, and a DAGOR gate on the literal contract (bare levels)
+ * beside one with 128 user levels a level. Owns the lane's keys and tables.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/setups/gated_server.h"
+#include "sim/base/memory.h"
+#include "sim/setups/single_tables.h"
+
+static const struct sim_key keys[] = {
+	{ "gate", SIM_KEY_CHOICES, "all", 0, 0, "none|coarse|fine",
+		"no gate, bare levels (the literal contract), 128 user levels each" },
+	SIM_KEYS_GATE,
+	SIM_KEY_LOAD("600"),
+	SIM_KEY_SERVICE,
+	SIM_KEY_TIMEOUT,
+	SIM_KEY_RETRIES("0"),
+	SIM_KEY_DURATION("300"),
+	{ "budget", SIM_KEY_INT, "0", 0, 1000000, NULL, "retries a second; 0: no budget" },
+	{ "retry_on_reject", SIM_KEY_FLAG, "no", 0, 0, NULL, "a reject is retried too" },
+	{ 0 },
+};
+
+#define FIXED_COLUMNS 7
+
+struct row {
+	struct sim_gated setup;
+	struct sim_gated_result result;
+};
+
+static size_t plan(const struct sim_run *run, struct row *rows)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < sim_count(run, "gate"); i++) {
+		enum sim_gate gate = (enum sim_gate)sim_item(run, "gate", i);
+		size_t rules = gate == SIM_GATE_NONE ? 1 : sim_count(run, "rule");
+		for (size_t j = 0; j < rules; j++) {
+			struct sim_gated setup =
+				sim_gated_read(run, (uint64_t)sim_int(run, "load"));
+			setup.gate = gate;
+			setup.rule = (enum cancel_dagor_rule)sim_item(run, "rule", j);
+			setup.has_budget = sim_int(run, "budget") > 0;
+			setup.budget_per_s = (uint64_t)sim_int(run, "budget");
+			setup.retry_on_reject = sim_flag(run, "retry_on_reject");
+			rows[count++].setup = setup;
+		}
+	}
+	return count;
+}
+
+static void put_scope(struct sim_table *table, const struct row *row, const char *name,
+	const struct sim_gated_scope *scope)
+{
+	bool gated = row->setup.gate != SIM_GATE_NONE;
+	sim_row(table);
+	sim_put_text(table, name);
+	sim_put_text(table, sim_gate_name(row->setup.gate));
+	sim_put_text(table, gated ? sim_rule_name(row->setup.rule) : "");
+	sim_put_real(table, scope->goodput_qps);
+	sim_put_real(table, (double)scope->p99_ns / 1e6);
+	sim_put_int(table, (int64_t)scope->rejected);
+	if (gated)
+		sim_put_int(table, row->result.cursor);
+	else
+		sim_put_none(table);
+	for (uint32_t level = 0; level < row->setup.levels; level++)
+		sim_put_real(table, scope->success_pct[level]);
+}
+
+static void put_table(struct sim_run *run, const struct row *rows, size_t count, uint32_t levels)
+{
+	struct sim_column columns[FIXED_COLUMNS + SIM_LEVELS_MAX] = {
+		{ "scope", NULL, 0 },
+		{ "gate", NULL, 0 },
+		{ "rule", NULL, 0 },
+		{ "goodput_qps", NULL, 1 },
+		{ "p99_ms", NULL, 1 },
+		{ "rejected", NULL, 0 },
+		{ "cursor", NULL, 0 },
+	};
+	char names[SIM_LEVELS_MAX][24];
+	for (uint32_t level = 0; level < levels; level++) {
+		snprintf(names[level], sizeof(names[level]), "p%u_success_pct", level);
+		columns[FIXED_COLUMNS + level] = (struct sim_column){ names[level], NULL, 1 };
+	}
+	struct sim_table *table = sim_report_table(run->report, "gates",
+		"Goodput and success by level (p0 the highest)", SIM_TABLE_ALL, columns,
+		FIXED_COLUMNS + levels);
+	for (size_t i = 0; i < count; i++)
+		put_scope(table, &rows[i], "second half", &rows[i].result.second_half);
+	for (size_t i = 0; i < count; i++)
+		put_scope(table, &rows[i], "whole run", &rows[i].result.whole);
+}
+
+/* The figures a check reads: the second half, the worst of the rules that ran. */
+static void put_facts(struct sim_run *run, const struct row *rows, size_t count)
+{
+	for (enum sim_gate gate = SIM_GATE_NONE; gate <= SIM_GATE_FINE; gate++) {
+		const struct sim_gated_scope *worst = NULL;
+		char name[64];
+		for (size_t i = 0; i < count; i++) {
+			const struct sim_gated_scope *scope = &rows[i].result.second_half;
+			if (rows[i].setup.gate == gate &&
+				(!worst || scope->goodput_qps < worst->goodput_qps))
+				worst = scope;
+		}
+		if (!worst)
+			continue;
+		snprintf(name, sizeof(name), "%s.goodput_qps", sim_gate_name(gate));
+		sim_fact_real(run->report, name, worst->goodput_qps, 1);
+		snprintf(name, sizeof(name), "%s.p0_success_pct", sim_gate_name(gate));
+		sim_fact_real(run->report, name, worst->success_pct[0], 1);
+	}
+	sim_note(run->report, "Lines by gate: the second half, the worst of the rules that ran.");
+	sim_note(run->report, "accumulating: N_exp is carried from window to window; memoryless: "
+			      "each window starts "
+			      "from what was admitted (the paper's text);");
+	sim_note(run->report, "fraction: a share of the requests is carried. N counts all requests "
+			      "of the window, "
+			      "rejected ones included.");
+}
+
+static void put_windows(struct sim_run *run, struct row *rows, size_t count)
+{
+	struct sim_single_result *results = sim_alloc(count, sizeof(*results));
+	for (size_t i = 0; i < count; i++) {
+		results[i].single = rows[i].setup.single;
+		results[i].windows = rows[i].result.windows;
+		results[i].value = (int64_t)i;
+		snprintf(results[i].label, sizeof(results[i].label), "%s %s",
+			sim_gate_name(rows[i].setup.gate),
+			rows[i].setup.gate ? sim_rule_name(rows[i].setup.rule) : "");
+		if (rows[i].result.windows.bound)
+			sim_note(run->report, "%s: stopped at its bound on the %s",
+				results[i].label, rows[i].result.windows.bound);
+	}
+	sim_single_windows(run, results, count, "run");
+	sim_single_plots(run, results, count);
+	free(results);
+}
+
+static int run_admission(struct sim_run *run)
+{
+	struct row *rows =
+		sim_alloc(sim_count(run, "gate") * sim_count(run, "rule"), sizeof(*rows));
+	size_t count = plan(run, rows);
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		if (sim_gated_run(&rows[i].setup, &rows[i].result) < 0)
+			status = sim_fail(run, "these settings make no gate: %u levels",
+				rows[i].setup.levels);
+		sim_progress(run, i + 1, count);
+	}
+	if (status == 0) {
+		put_table(run, rows, count, rows[0].setup.levels);
+		put_windows(run, rows, count);
+		put_facts(run, rows, count);
+	}
+	for (size_t i = 0; i < count; i++)
+		sim_gated_free(&rows[i].result);
+	free(rows);
+	return status;
+}
+
+const struct sim_lane sim_lane_admission = {
+	.name = "admission",
+	.number = 3,
+	.what = "Twice the capacity, sustained: without a gate goodput is zero, with one it is not",
+	.keys = keys,
+	.run = run_admission,
+};

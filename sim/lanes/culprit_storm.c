@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lane culprit-storm: lane 1 with a task that holds a lock in place of the outage. When is it
+ * stopped soon enough, and by what? Owns the lane's keys and tables.
+ */
+#include "sim/report/lane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libcancel/base/histogram.h"
+#include "sim/base/memory.h"
+#include "sim/setups/storm.h"
+#include "sim/setups/storm_map.h"
+#include "sim/setups/storm_policy.h"
+
+static const struct sim_key keys[] = {
+	{ "load", SIM_KEY_INTS, "280", 1, 1000000, NULL, "originals a second" },
+	{ "hold_s", SIM_KEY_REALS, "10", 0.001, 100000, NULL,
+		"the culprit holds its lock, if left" },
+	{ "release_ms", SIM_KEY_INTS, "0", 0, 100000000, NULL, "the same in ms; 0: hold_s" },
+	{ "policy", SIM_KEY_CHOICES, "all", 0, 0, SIM_DEFENCES, "who defends the server" },
+	{ "culprit_retries", SIM_KEY_INTS, "0,1", 0, 1000, NULL,
+		"new tasks the culprit's client sends, one after each cancel" },
+	{ "culprit_backoff_ms", SIM_KEY_INT, "0", 0, 1000000, NULL, "before each" },
+	{ "quarantine_ms", SIM_KEY_INT, "0", 0, 1000000000, NULL,
+		"the host keeps a cancelled signature out for so long" },
+	{ "retries", SIM_KEY_INT, "1", 0, 100, NULL, "retries of a victim" },
+	{ "retry_on_reject", SIM_KEY_FLAG, "no", 0, 0, NULL, "victims retry a reject" },
+	{ "slo_ms", SIM_KEY_INT, "50", 1, 1000000, NULL, "a victim's objective" },
+	{ "report_every_s", SIM_KEY_INT, "10", 0, 1000000, NULL,
+		"harmless long statements, one every …; 0: none" },
+	{ "report_s", SIM_KEY_REAL, "2", 0.001, 100000, NULL, "each takes" },
+	{ "users", SIM_KEY_INT, "0", 0, 1000, NULL,
+		"closed-loop users beside the open load, a second of thought each" },
+	{ "duration_s", SIM_KEY_INT, "200", 31, 100000, NULL, "arrivals end here" },
+	{ "map", SIM_KEY_CHOICE, "auto", 0, 0, "auto|yes|no",
+		"the map of load and time to release; auto: when no load and no policy is given" },
+	SIM_KEYS_DEFENCE,
+	{ 0 },
+};
+
+struct sum { /* of one combination */
+	struct sim_storm storm;
+	struct sim_storm_outcome outcome;
+	const char *policy;
+};
+
+static const struct sim_column columns[] = {
+	{ "load_qps", NULL, 0 },
+	{ "hold_s", NULL, 3 },
+	{ "policy", NULL, 0 },
+	{ "culprit_retries", NULL, 0 },
+	{ "heals", NULL, 0 },
+	{ "heal_second", NULL, 0 },
+	{ "decided_ms", "from the lock", 1 },
+	{ "time_to_release_ms", "from the lock", 1 },
+	{ "holds", NULL, 0 },
+	{ "kept_out", NULL, 0 },
+	{ "release_sum_ms", NULL, 1 },
+	{ "survivable_ms", "closed form", 1 },
+	{ "closed_form_heals", "of the sum", 0 },
+	{ "late_s", NULL, 1 },
+	{ "success_pct", NULL, 2 },
+	{ "cancels", NULL, 0 },
+	{ "wrong_cancels", NULL, 0 },
+	{ "victims_stopped", NULL, 0 },
+	{ "reports_stopped", NULL, 0 },
+	{ "end", NULL, 0 },
+};
+
+static struct sim_storm read_storm(
+	const struct sim_run *run, uint64_t load, uint64_t hold_ns, uint32_t culprit_retries)
+{
+	return (struct sim_storm){
+		.load_qps = load,
+		.retries = (uint32_t)sim_int(run, "retries"),
+		.hold_ns = hold_ns,
+		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
+		.culprit_retries = culprit_retries,
+		.culprit_backoff_ns = (uint64_t)sim_int(run, "culprit_backoff_ms") * SIM_NS_PER_MS,
+		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
+		.retry_on_reject = sim_flag(run, "retry_on_reject"),
+		.users = (uint32_t)sim_int(run, "users"),
+		.report_gap_ns = (uint64_t)sim_int(run, "report_every_s") * SIM_NS_PER_S,
+		.report_ns = (uint64_t)(sim_real(run, "report_s") * 1e9),
+	};
+}
+
+static void put_row(struct sim_table *table, const struct sum *sum)
+{
+	const struct sim_storm_outcome *o = &sum->outcome;
+	uint64_t survivable_ns = sim_storm_survivable_ns(&sum->storm);
+	sim_row(table);
+	sim_put_int(table, (int64_t)sum->storm.load_qps);
+	sim_put_real(table, (double)sum->storm.hold_ns / 1e9);
+	sim_put_text(table, sum->policy);
+	sim_put_int(table, sum->storm.culprit_retries);
+	sim_put_bool(table, o->heals);
+	if (o->heals)
+		sim_put_int(table, o->heal_s);
+	else
+		sim_put_none(table);
+	if (o->decided_ns)
+		sim_put_real(table, (double)o->decided_ns / 1e6);
+	else
+		sim_put_none(table);
+	sim_put_real(table, (double)o->release_ns / 1e6);
+	sim_put_int(table, o->holds);
+	sim_put_int(table, (int64_t)o->barred);
+	sim_put_real(table, (double)o->release_sum_ns / 1e6);
+	if (sum->storm.retries == 1) { /* what the closed form is for */
+		sim_put_real(table, (double)survivable_ns / 1e6);
+		sim_put_bool(table, o->release_sum_ns <= survivable_ns);
+	} else {
+		sim_put_none(table);
+		sim_put_none(table);
+	}
+	sim_put_real(table, (double)o->late_bins / 10);
+	sim_put_real(table, 100.0 * (double)o->goodput / (double)o->offered);
+	sim_put_int(table, (int64_t)o->cancels);
+	sim_put_int(table, (int64_t)o->wrong_cancels);
+	sim_put_int(table, (int64_t)o->stopped);
+	sim_put_int(table, (int64_t)o->reports_stopped);
+	sim_put_text(table, o->heals ? "heals" : o->undecided ? "undecided" : "metastable");
+}
+
+static void put_facts(struct sim_run *run, const struct sum *sum)
+{
+	const struct sim_storm_outcome *o = &sum->outcome;
+	struct sim_report *report = run->report;
+	sim_fact_bool(report, "heals", o->heals);
+	if (o->heals)
+		sim_fact_int(report, "heal_second", o->heal_s);
+	else
+		sim_fact_none(report, "heal_second");
+	sim_fact_real(report, "time_to_release_ms", (double)o->release_ns / 1e6, 3);
+	sim_fact_real(report, "release_sum_ms", (double)o->release_sum_ns / 1e6, 3);
+	if (sum->storm.retries == 1)
+		sim_fact_real(report, "survivable_ms",
+			(double)sim_storm_survivable_ns(&sum->storm) / 1e6, 3);
+	else
+		sim_fact_none(report, "survivable_ms");
+	sim_fact_int(report, "cancels", (int64_t)o->cancels);
+	sim_fact_int(report, "wrong_cancels", (int64_t)o->wrong_cancels);
+}
+
+static void put_windows(struct sim_table *table, struct sim_series *line, const struct sum *sum,
+	const struct sim_result *result)
+{
+	for (size_t i = 0; i < result->window_count; i++) {
+		const struct sim_world_window *w = &result->windows[i];
+		sim_row(table);
+		sim_put_int(table, (int64_t)i);
+		sim_put_int(table, (int64_t)w->offered);
+		sim_put_int(table, (int64_t)w->rejected);
+		sim_put_int(table, (int64_t)w->goodput);
+		sim_put_int(table, (int64_t)w->in_server);
+		sim_put_text(table, sum->policy);
+		sim_plot_point(line, (double)i, (double)w->goodput);
+	}
+}
+
+struct tables {
+	struct sim_table *runs, *windows, *loops; /* loops NULL: no users */
+	struct sim_plot *goodput;
+};
+
+static void put_loop(struct sim_table *table, const char *loop, const struct sum *sum,
+	const struct sim_client_totals *t)
+{
+	uint64_t done = t->succeeded + t->failed;
+	sim_row(table);
+	sim_put_int(table, (int64_t)sum->storm.load_qps);
+	sim_put_real(table, (double)sum->storm.hold_ns / 1e9);
+	sim_put_text(table, sum->policy);
+	sim_put_text(table, loop);
+	sim_put_int(table, (int64_t)t->originals);
+	sim_put_real(table, done ? 100.0 * (double)(t->late + t->failed) / (double)done : 0);
+	sim_put_real(table, (double)histogram_quantile_ns(t->latency, 990000) / 1e6);
+	sim_put_real(table, (double)t->latency_max_ns / 1e6);
+}
+
+static int run_one(struct sim_run *run, const struct tables *tables, struct sum *sum, unsigned bits,
+	bool show_windows)
+{
+	struct sim_defender *defender = sim_alloc(1, sizeof *defender);
+	struct sim_result result;
+	const char *why = "the budget or the gate is refused";
+	int status = -1;
+	struct sim_world *world = NULL;
+	if (sim_defend(run, bits, defender, &sum->storm) == 0) {
+		defender->pipeline.quarantine_ms = (uint32_t)sim_int(run, "quarantine_ms");
+		world = sim_storm_new(&sum->storm, &why);
+	}
+	if (world) {
+		sim_world_run(world);
+		sim_world_result(world, &result);
+		why = result.broken;
+		status = result.broken ? -1 : 0;
+	}
+	if (status == 0) {
+		sim_storm_read(&sum->storm, world, &sum->outcome);
+		put_row(tables->runs, sum);
+		if (tables->loops) {
+			put_loop(tables->loops, "open", sum, sim_world_totals(world, 0));
+			put_loop(tables->loops, "closed", sum, sim_world_totals(world, 3));
+		}
+		if (result.bound)
+			sim_note(run->report, "%s at %llu QPS stopped at its bound on the %s",
+				sum->policy, (unsigned long long)sum->storm.load_qps, result.bound);
+		if (show_windows)
+			put_windows(tables->windows,
+				sim_plot_series(tables->goodput, sum->policy, SIM_LINES), sum,
+				&result);
+	}
+	sim_world_free(world);
+	free(defender);
+	return status == 0 ? 0 : sim_fail(run, "culprit-storm: %s", why);
+}
+
+static struct tables new_tables(struct sim_run *run)
+{
+	static const struct sim_column window_columns[] = {
+		{ "second", NULL, 0 },
+		{ "offered", NULL, 0 },
+		{ "rejected", NULL, 0 },
+		{ "goodput", NULL, 0 },
+		{ "in_server", NULL, 0 },
+		{ "policy", NULL, 0 },
+	};
+	static const struct sim_column loop_columns[] = {
+		{ "load_qps", NULL, 0 },
+		{ "hold_s", NULL, 3 },
+		{ "policy", NULL, 0 },
+		{ "loop", NULL, 0 },
+		{ "requests", NULL, 0 },
+		{ "late_or_failed_pct", NULL, 2 },
+		{ "p99_ms", "of successes", 1 },
+		{ "max_ms", NULL, 1 },
+	};
+	struct tables tables = {
+		.runs = sim_report_table(run->report, "runs", "A culprit takes the lock at 30 s",
+			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns),
+		.windows = sim_report_table(run->report, "windows",
+			"A row a second, first load and hold", SIM_TABLE_DATA_ONLY, window_columns,
+			sizeof window_columns / sizeof *window_columns),
+		.goodput = sim_report_plot(
+			run->report, "Goodput", "second", "requests a second", SIM_AXIS_LINEAR),
+	};
+	if (sim_int(run, "users"))
+		tables.loops = sim_report_table(run->report, "loops",
+			"What an open and a closed loop see of it", SIM_TABLE_ALL, loop_columns,
+			sizeof loop_columns / sizeof *loop_columns);
+	return tables;
+}
+
+static uint64_t hold_ns(const struct sim_run *run, size_t index)
+{
+	if (sim_given(run, "release_ms"))
+		return (uint64_t)sim_item(run, "release_ms", index) * SIM_NS_PER_MS;
+	return (uint64_t)(sim_real_item(run, "hold_s", index) * 1e9);
+}
+
+static int run_all(struct sim_run *run, size_t holds)
+{
+	struct tables tables = new_tables(run);
+	size_t loads = sim_count(run, "load"), policies = sim_count(run, "policy");
+	size_t tries = sim_count(run, "culprit_retries");
+	size_t total = loads * holds * policies * tries, done = 0;
+	for (size_t i = 0; i < total; i++) {
+		size_t load = i / (holds * tries * policies), hold = i / (tries * policies) % holds;
+		size_t policy = i / tries % policies, try = i % tries;
+		size_t choice = (size_t)sim_item(run, "policy", policy);
+		unsigned bits = sim_defence_bits(choice);
+		bool stops = bits & (SIM_DEFEND_CANCEL | SIM_DEFEND_TIMEOUT);
+		if (try > 0 && !stops && policies > 1)
+			continue; /* nobody cancels it, so nothing is retried */
+		struct sum sum = { .storm = read_storm(run, (uint64_t)sim_item(run, "load", load),
+					   hold_ns(run, hold),
+					   (uint32_t)sim_item(run, "culprit_retries", try)),
+			.policy = sim_defence_name(choice) };
+		if (run_one(run, &tables, &sum, bits, load == 0 && hold == 0 && try == 0) != 0)
+			return -1;
+		if (total == 1)
+			put_facts(run, &sum);
+		sim_progress(run, ++done, total);
+	}
+	sim_progress(run, total, total);
+	return 0;
+}
+
+static int run_culprit_storm(struct sim_run *run)
+{
+	bool automatic = !sim_given(run, "load") && !sim_given(run, "policy");
+	int64_t map = sim_int(run, "map");
+	size_t holds = sim_count(run, sim_given(run, "release_ms") ? "release_ms" : "hold_s");
+	if (run_all(run, holds) != 0)
+		return -1;
+	if (map == 1 || (map == 0 && automatic))
+		sim_storm_map(run);
+	sim_note(run->report,
+		"Lane 1's server and clients; every time counts from the taking of the "
+		"lock. Harmless reports run beside it.");
+	return 0;
+}
+
+const struct sim_lane sim_lane_culprit_storm = {
+	.name = "culprit-storm",
+	.what = "The trigger is one task that holds a lock: budget, gate, timeout, cancel and both",
+	.keys = keys,
+	.run = run_culprit_storm,
+};

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Subsequent overload: what shedding is worth when a task needs several answers from an overloaded
+ * service. Owns the lane's parts, keys and tables; the system is setups/fanout.c's.
+ */
+#include <stdio.h>
+
+#include "sim/setups/fanout.h"
+#include "sim/report/lane.h"
+#include "sim/base/memory.h"
+#include "sim/base/stats.h"
+
+static const struct sim_key keys[] = {
+	{ "part", SIM_KEY_CHOICES, "all", 0, 0, "depth|start|two|mixed|reject",
+		"M^1 to M^4; where shedding starts; two overloaded services; a mixed load; the "
+		"price of a reject" },
+	{ "policy", SIM_KEY_CHOICES, "all", 0, 0,
+		"random|codel|seda|dagor-r|dagor-q|dagor-q-upstream", "who sheds at M" },
+	{ "feed", SIM_KEY_INT, "1500", 1, 100000, NULL,
+		"first requests at M a second, whatever the number of calls" },
+	{ "start_feeds", SIM_KEY_INTS, "450..900:30", 1, 100000, NULL,
+		"feeds of M^1 tried for the start of shedding" },
+	{ "start_pct", SIM_KEY_REAL, "2", 0.0, 100.0, NULL,
+		"shedding has started when this share of requests is refused" },
+	{ "reject_cost_us", SIM_KEY_INTS, "0,5000,20000,50000", 0, 10000000, NULL,
+		"worker time a reject takes at M" },
+	SIM_KEYS_FAN,
+	{ 0 },
+};
+
+enum part { DEPTH, START, TWO, MIXED, REJECT };
+enum policy { RANDOM, CODEL, SEDA, DAGOR_R, DAGOR_Q, DAGOR_Q_UPSTREAM, POLICIES };
+
+static const enum sim_gate_kind kinds[POLICIES] = { SIM_SHED_RANDOM, SIM_SHED_CODEL, SIM_SHED_SEDA,
+	SIM_SHED_DAGOR_R, SIM_SHED_DAGOR_Q, SIM_SHED_DAGOR_Q };
+static const char *const policy_names[POLICIES] = { "random", "codel", "seda", "dagor-r", "dagor-q",
+	"dagor-q-upstream" };
+
+struct lane {
+	struct sim_run *run;
+	size_t done, total; /* simulated runs */
+	double saturation, feed;
+};
+
+static struct sim_fan fan_of(enum policy policy, uint64_t seed)
+{
+	return (struct sim_fan){
+		.gate = kinds[policy],
+		.collaborative = policy == DAGOR_Q_UPSTREAM,
+		.seed = seed,
+	};
+}
+
+static int once(struct lane *lane, const struct sim_fan *fan, struct sim_fan_result *result)
+{
+	int status = sim_fan_run(lane->run, fan, result);
+	if (status == 0 && result->bound)
+		sim_note(lane->run->report, "a run stopped at its bound on the %s", result->bound);
+	sim_progress(lane->run, ++lane->done, lane->total);
+	return status;
+}
+
+static double success_pct(const struct sim_fan_front *front)
+{
+	return front->tasks > 0 ? 100.0 * (double)front->succeeded / (double)front->tasks : 0.0;
+}
+
+static double optimal_pct(const struct lane *lane)
+{
+	return lane->feed > lane->saturation ? 100.0 * lane->saturation / lane->feed : 100.0;
+}
+
+/* ---- M^1 … M^4 and the two overloaded services ---- */
+
+static const struct sim_column depth_columns[] = {
+	{ "workload", NULL, 0 },
+	{ "policy", NULL, 0 },
+	{ "success_pct", "of tasks", 1 },
+	{ "ci95", "+-", 1 },
+	{ "optimal_pct", "f_sat/f", 1 },
+	{ "of_optimal_pct", NULL, 0 },
+	{ "random_pct", "p^k", 1 },
+	{ "wasted_pct", "of M's work", 1 },
+	{ "attempts_per_request", NULL, 2 },
+};
+
+static int depth_row(struct lane *lane, struct sim_table *table, enum policy policy, uint32_t front,
+	struct sim_series *series)
+{
+	static const char *const workloads[] = { "M^1", "M^2", "M^3", "M^4", "M+N" };
+	struct sim_run *run = lane->run;
+	struct sim_stats success = { 0 }, wasted = { 0 }, attempts = { 0 };
+	uint32_t k = front == SIM_FAN_BOTH ? 2 : front + 1;
+	for (uint32_t i = 0; i < run->seeds; i++) {
+		struct sim_fan fan = fan_of(policy, run->seed + i);
+		struct sim_fan_result result;
+		fan.feed_qps[front] = lane->feed;
+		if (once(lane, &fan, &result) < 0)
+			return -1;
+		sim_stats_add(&success, success_pct(&result.fronts[front]));
+		sim_stats_add(&wasted, 100.0 * result.wasted_share);
+		sim_stats_add(&attempts, (double)(result.m.arrivals + result.m.refused_upstream) /
+						 (double)result.m.first_arrivals);
+	}
+	double random = 1.0, optimal = optimal_pct(lane);
+	for (uint32_t i = 0; i < k; i++)
+		random *= optimal / 100.0;
+	sim_row(table);
+	sim_put_text(table, workloads[front]);
+	sim_put_text(table, policy_names[policy]);
+	sim_put_real(table, sim_stats_mean(&success));
+	sim_put_real(table, sim_stats_ci95(&success));
+	sim_put_real(table, optimal);
+	sim_put_real(table, 100.0 * sim_stats_mean(&success) / optimal);
+	sim_put_real(table, 100.0 * random);
+	sim_put_real(table, sim_stats_mean(&wasted));
+	sim_put_real(table, sim_stats_mean(&attempts));
+	if (series)
+		sim_plot_point(series, k, sim_stats_mean(&success));
+	return 0;
+}
+
+static int part_depth(struct lane *lane)
+{
+	struct sim_run *run = lane->run;
+	struct sim_table *table = sim_report_table(run->report, "depth",
+		"Tasks that call M one to four times", SIM_TABLE_ALL, depth_columns, 9);
+	struct sim_plot *plot = sim_report_plot(run->report,
+		"Success of tasks that call the overloaded service k times",
+		"calls a task makes, k", "tasks that succeed, %", SIM_AXIS_LINEAR);
+	struct sim_series *optimum = sim_plot_series(plot, "f_sat/f", SIM_LINES);
+	for (uint32_t k = 1; k <= 4; k++)
+		sim_plot_point(optimum, k, optimal_pct(lane));
+	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
+		enum policy policy = (enum policy)sim_item(run, "policy", i);
+		struct sim_series *series =
+			sim_plot_series(plot, policy_names[policy], SIM_LINES_POINTS);
+		for (uint32_t front = 0; front < 4; front++)
+			if (depth_row(lane, table, policy, front, series) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+static int part_two(struct lane *lane)
+{
+	struct sim_run *run = lane->run;
+	struct sim_table *table = sim_report_table(run->report, "two",
+		"Tasks that call two overloaded services once each", SIM_TABLE_ALL, depth_columns,
+		9);
+	for (size_t i = 0; i < sim_count(run, "policy"); i++)
+		if (depth_row(lane, table, (enum policy)sim_item(run, "policy", i), SIM_FAN_BOTH,
+			    NULL) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- Where shedding starts ---- */
+
+static const enum policy starters[] = { DAGOR_R, DAGOR_Q };
+#define STARTERS (sizeof(starters) / sizeof(starters[0]))
+
+static int part_start(struct lane *lane)
+{
+	const struct sim_column columns[] = {
+		{ "feed_qps", NULL, 0 },
+		{ "dagor_r_shed_pct", "250 ms response", 2 },
+		{ "dagor_q_shed_pct", "20 ms queuing", 2 },
+		{ "queuing_ms", "dagor-q", 2 },
+		{ "response_ms", "dagor-q", 1 },
+	};
+	struct sim_run *run = lane->run;
+	struct sim_table *table = sim_report_table(run->report, "start",
+		"Share of M^1's requests refused, by feed", SIM_TABLE_ALL, columns, 5);
+	struct sim_plot *plot = sim_report_plot(run->report, "Where shedding starts",
+		"first requests at M a second", "refused, %", SIM_AXIS_LINEAR);
+	struct sim_series *series[STARTERS];
+	int64_t started[STARTERS] = { 0 };
+	for (size_t j = 0; j < STARTERS; j++)
+		series[j] = sim_plot_series(plot, policy_names[starters[j]], SIM_LINES_POINTS);
+	for (size_t i = 0; i < sim_count(run, "start_feeds"); i++) {
+		int64_t feed = sim_item(run, "start_feeds", i);
+		struct sim_fan_result result = { 0 };
+		sim_row(table);
+		sim_put_int(table, feed);
+		for (size_t j = 0; j < STARTERS; j++) {
+			struct sim_stats stats = { 0 };
+			for (uint32_t seed = 0; seed < run->seeds; seed++) {
+				struct sim_fan fan = fan_of(starters[j], run->seed + seed);
+				fan.feed_qps[0] = (double)feed;
+				if (once(lane, &fan, &result) < 0)
+					return -1;
+				sim_stats_add(&stats, 100.0 * result.shed_share);
+			}
+			double shed = sim_stats_mean(&stats);
+			sim_put_real(table, shed);
+			sim_plot_point(series[j], (double)feed, shed);
+			if (shed >= sim_real(run, "start_pct") && started[j] == 0)
+				started[j] = feed;
+		}
+		sim_put_real(table, result.mean_queuing_ms);
+		sim_put_real(table, result.mean_response_ms);
+	}
+	sim_fact_int(run->report, "dagor_r.sheds_from_qps", started[0]);
+	sim_fact_int(run->report, "dagor_q.sheds_from_qps", started[1]);
+	sim_note(run->report,
+		"Shedding starts: the first feed with %.1f %% refused. The paper: "
+		"630 by response time, 750 by queuing time.",
+		sim_real(run, "start_pct"));
+	return 0;
+}
+
+/* ---- A mixed load ---- */
+
+static int part_mixed(struct lane *lane)
+{
+	const struct sim_column columns[] = {
+		{ "policy", NULL, 0 },
+		{ "m1_pct", NULL, 1 },
+		{ "m2_pct", NULL, 1 },
+		{ "m3_pct", NULL, 1 },
+		{ "m4_pct", NULL, 1 },
+		{ "ci95", "+-, widest", 1 },
+		{ "fairness", "lowest/highest", 2 },
+	};
+	struct sim_run *run = lane->run;
+	struct sim_table *table = sim_report_table(run->report, "mixed",
+		"A mixed load: success by kind of task, a quarter of the requests each",
+		SIM_TABLE_ALL, columns, 7);
+	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
+		enum policy policy = (enum policy)sim_item(run, "policy", i);
+		struct sim_stats success[4] = { 0 };
+		for (uint32_t seed = 0; seed < run->seeds; seed++) {
+			struct sim_fan fan = fan_of(policy, run->seed + seed);
+			struct sim_fan_result result;
+			for (uint32_t front = 0; front < 4; front++)
+				fan.feed_qps[front] = lane->feed / 4.0;
+			if (once(lane, &fan, &result) < 0)
+				return -1;
+			for (uint32_t front = 0; front < 4; front++)
+				sim_stats_add(&success[front], success_pct(&result.fronts[front]));
+		}
+		double low = 100.0, high = 0.0, widest = 0.0;
+		sim_row(table);
+		sim_put_text(table, policy_names[policy]);
+		for (uint32_t front = 0; front < 4; front++) {
+			double mean = sim_stats_mean(&success[front]);
+			sim_put_real(table, mean);
+			low = mean < low ? mean : low;
+			high = mean > high ? mean : high;
+			double width = sim_stats_ci95(&success[front]);
+			widest = width > widest ? width : widest;
+		}
+		sim_put_real(table, widest);
+		sim_put_real(table, high > 0.0 ? low / high : 0.0);
+	}
+	return 0;
+}
+
+/* ---- What a reject costs ---- */
+
+static int part_reject(struct lane *lane)
+{
+	const struct sim_column columns[] = {
+		{ "policy", NULL, 0 },
+		{ "reject_cost_us", NULL, 0 },
+		{ "m2_success_pct", NULL, 1 },
+		{ "ci95", "+-", 1 },
+		{ "rejected_by_m", "by M itself", 0 },
+		{ "refused_upstream", "by its callers", 0 },
+	};
+	static const enum policy compared[] = { DAGOR_Q, DAGOR_Q_UPSTREAM };
+	struct sim_run *run = lane->run;
+	struct sim_table *table = sim_report_table(run->report, "reject",
+		"What a reject costs M, and callers that refuse before sending (M^2)",
+		SIM_TABLE_ALL, columns, 6);
+	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
+		for (size_t j = 0; j < sim_count(run, "reject_cost_us"); j++) {
+			int64_t cost_us = sim_item(run, "reject_cost_us", j);
+			struct sim_fan_result result = { 0 };
+			struct sim_stats success = { 0 };
+			for (uint32_t seed = 0; seed < run->seeds; seed++) {
+				struct sim_fan fan = fan_of(compared[i], run->seed + seed);
+				fan.feed_qps[1] = lane->feed;
+				fan.reject_cost_ns = (uint64_t)cost_us * SIM_NS_PER_US;
+				if (once(lane, &fan, &result) < 0)
+					return -1;
+				sim_stats_add(&success, success_pct(&result.fronts[1]));
+			}
+			sim_row(table);
+			sim_put_text(table, policy_names[compared[i]]);
+			sim_put_int(table, cost_us);
+			sim_put_real(table, sim_stats_mean(&success));
+			sim_put_real(table, sim_stats_ci95(&success));
+			sim_put_int(table, (int64_t)result.m.rejected);
+			sim_put_int(table, (int64_t)result.m.refused_upstream);
+		}
+	}
+	return 0;
+}
+
+static size_t runs_of(const struct sim_run *run, enum part part)
+{
+	size_t policies = sim_count(run, "policy") * run->seeds;
+	switch (part) {
+	case DEPTH:
+		return 4 * policies;
+	case START:
+		return STARTERS * sim_count(run, "start_feeds") * run->seeds;
+	case REJECT:
+		return 2 * sim_count(run, "reject_cost_us") * run->seeds;
+	default:
+		return policies;
+	}
+}
+
+static int run_fan_out(struct sim_run *run)
+{
+	static int (*const parts[])(
+		struct lane *) = { part_depth, part_start, part_two, part_mixed, part_reject };
+	struct lane lane = {
+		.run = run,
+		.saturation = (double)sim_int(run, "saturation_qps"),
+		.feed = (double)sim_int(run, "feed"),
+	};
+	for (size_t i = 0; i < sim_count(run, "part"); i++)
+		lane.total += runs_of(run, (enum part)sim_item(run, "part", i));
+	for (size_t i = 0; i < sim_count(run, "part"); i++)
+		if (parts[sim_item(run, "part", i)](&lane) < 0)
+			return -1;
+	sim_note(run->report,
+		"M: %s servers x %s workers; work at least %s us, then exponential, %s us on "
+		"average: calibrated, so that queuing starts near %s QPS.",
+		sim_text(run, "servers"), sim_text(run, "workers"), sim_text(run, "work_least_us"),
+		sim_text(run, "work_us"), sim_text(run, "saturation_qps"));
+	sim_note(run->report, "The feed counts first requests at M: M^k brings feed/k tasks a "
+			      "second. Calls are parallel; random sheds to the saturation.");
+	return 0;
+}
+
+const struct sim_lane sim_lane_fan_out = {
+	.name = "fan-out",
+	.what = "Tasks that call an overloaded service k times: random shedding leaves p^k of them",
+	.keys = keys,
+	.seeds = 3,
+	.run = run_fan_out,
+};

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exercise: how long a retry budget takes to heal lane 2, beside the formula, with the cap of the
+ * bucket swept and with budgets that are a share of the originals. Owns the lane's keys and tables.
+ */
+#include <cancel/admission/bucket.h>
+#include <cancel/admission/retry_finagle.h>
+
+#include "sim/report/lane.h"
+#include "sim/setups/single_keys.h"
+
+static const struct sim_key keys[] = {
+	{ "budget", SIM_KEY_INTS, "5,10,15,19", 1, 1000000, NULL, "retries a second" },
+	{ "share_pct", SIM_KEY_INTS, "5,10,20", 1, 100, NULL,
+		"retries as a share of originals, for the second table" },
+	SIM_KEY_LOAD("280"),
+	SIM_KEY_SERVICE,
+	SIM_KEY_TIMEOUT,
+	SIM_KEY_RETRIES("1"),
+	SIM_KEY_OUTAGE_START,
+	SIM_KEY_OUTAGE("10000"),
+	{ "duration_s", SIM_KEY_INT, "3000", 1, 100000, NULL, "arrivals end here" },
+	{ 0 },
+};
+
+static bool take(void *state, uint64_t now_ns)
+{
+	return cancel_bucket_admit(state, now_ns, 1);
+}
+
+static int64_t heal_second(
+	struct sim_run *run, const struct cancel_bucket_options *options, enum sim_end *end)
+{
+	struct cancel_bucket bucket;
+	struct sim_single single = sim_single_read(run, (uint64_t)sim_int(run, "load"));
+	struct sim_windows windows;
+	int64_t second = -1;
+	if (cancel_bucket_init(&bucket, options) < 0)
+		return -1;
+	sim_sweep(&single, take, &bucket, run->events_limit, &windows);
+	*end = sim_single_end(&windows, &single, &second);
+	if (windows.bound)
+		sim_note(run->report, "%llu retries a second: stopped at its bound on the %s",
+			(unsigned long long)options->rate, windows.bound);
+	sim_windows_free(&windows);
+	return second;
+}
+
+static int64_t heal_second_burst(
+	struct sim_run *run, uint64_t budget, uint64_t burst, enum sim_end *end)
+{
+	struct cancel_bucket_options options = {
+		.struct_size = sizeof(options),
+		.rate = budget,
+		.burst = burst,
+	};
+	return heal_second(run, &options, end);
+}
+
+/* end + (D−T)(L+b)/(C−L−b) + T·C/(C−L); negative when the budget does not fit into the headroom. */
+static double formula_s(struct sim_run *run, double budget)
+{
+	double capacity = 1e9 / (double)sim_int(run, "service_ns");
+	double load = (double)sim_int(run, "load");
+	double timeout = (double)sim_int(run, "timeout_ms") / 1e3;
+	double outage = (double)sim_int(run, "outage_ms") / 1e3;
+	double end = (double)sim_int(run, "outage_start_ms") / 1e3 + outage;
+	double headroom = capacity - load - budget;
+	if (headroom < 1e-3)
+		return -1.0;
+	return end + (outage - timeout) * (load + budget) / headroom +
+	       timeout * capacity / (capacity - load);
+}
+
+static void put_second(struct sim_table *table, int64_t second, enum sim_end end)
+{
+	if (second >= 0)
+		sim_put_int(table, second);
+	else
+		sim_put_text(table, end == SIM_UNDECIDED ? "undecided" : "never");
+}
+
+static void put_formula(struct sim_table *table, double seconds)
+{
+	if (seconds >= 0.0)
+		sim_put_real(table, seconds);
+	else
+		sim_put_text(table, "never");
+}
+
+static void budgets(struct sim_run *run)
+{
+	const struct sim_column columns[] = {
+		{ "budget_per_s", NULL, 0 },
+		{ "heal_second", NULL, 0 },
+		{ "formula_s", NULL, 1 },
+		{ "drain_per_s", NULL, 1 },
+		{ "heal_second_burst_1", NULL, 0 },
+	};
+	struct sim_table *table = sim_report_table(
+		run->report, "budgets", "Healing time by budget", SIM_TABLE_ALL, columns, 5);
+	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what,
+		"budget, retries a second", "healed at second", SIM_AXIS_LOG_Y);
+	struct sim_series *measured = sim_plot_series(plot, "measured", SIM_POINTS);
+	struct sim_series *formula = sim_plot_series(plot, "formula", SIM_LINES);
+	double headroom = 1e9 / (double)sim_int(run, "service_ns") - (double)sim_int(run, "load");
+	for (size_t i = 0; i < sim_count(run, "budget"); i++) {
+		uint64_t budget = (uint64_t)sim_item(run, "budget", i);
+		enum sim_end end = SIM_METASTABLE;
+		int64_t second = heal_second_burst(run, budget, 0, &end);
+		double predicted = formula_s(run, (double)budget);
+		sim_row(table);
+		sim_put_int(table, (int64_t)budget);
+		put_second(table, second, end);
+		put_formula(table, predicted);
+		sim_put_real(table, headroom - (double)budget);
+		int64_t drip = heal_second_burst(run, budget, 1, &end);
+		put_second(table, drip, end);
+		if (second >= 0)
+			sim_plot_point(measured, (double)budget, (double)second);
+		if (predicted >= 0.0)
+			sim_plot_point(formula, (double)budget, predicted);
+	}
+}
+
+/* ---- Budgets as a share of originals ---- */
+
+static bool deposit(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
+{
+	if (attempt->attempt == 0)
+		cancel_retry_finagle_observe(state, now_ns);
+	return true;
+}
+
+static bool withdraw(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
+{
+	(void)attempt;
+	return cancel_retry_finagle_admit(state, now_ns);
+}
+
+/* A token bucket filled by `share_pct` of the load, its cap one second's worth. */
+static int64_t bucket_share(struct sim_run *run, int64_t share_pct, enum sim_end *end)
+{
+	uint64_t percents = (uint64_t)sim_int(run, "load") * (uint64_t)share_pct;
+	struct cancel_bucket_options options = {
+		.struct_size = sizeof(options),
+		.rate = percents,
+		.per_ns = 100 * SIM_NS_PER_S,
+		.burst = (percents + 99) / 100,
+	};
+	return heal_second(run, &options, end);
+}
+
+static int64_t finagle_share(struct sim_run *run, int64_t share_pct, enum sim_end *end)
+{
+	struct cancel_retry_finagle_options options = {
+		.struct_size = sizeof(options),
+		.share_ppm = (uint32_t)share_pct * 10000,
+		.no_reserve = true,
+	};
+	struct cancel_retry_finagle budget;
+	struct sim_policy policy = { .state = &budget, .admit = deposit, .allow_retry = withdraw };
+	struct sim_causal_options causal = { .policy = &policy, .events_limit = run->events_limit };
+	struct sim_single single = sim_single_read(run, (uint64_t)sim_int(run, "load"));
+	struct sim_windows windows;
+	int64_t second;
+	if (cancel_retry_finagle_init(&budget, &options) < 0)
+		return -1;
+	sim_causal(&single, &causal, &windows, NULL);
+	*end = sim_single_end(&windows, &single, &second);
+	sim_windows_free(&windows);
+	return second;
+}
+
+static void shares(struct sim_run *run)
+{
+	const struct sim_column columns[] = {
+		{ "share_pct", NULL, 0 },
+		{ "retries_per_s", NULL, 1 },
+		{ "heal_second", NULL, 0 },
+		{ "formula_s", NULL, 1 },
+		{ "heal_second_finagle", NULL, 0 },
+	};
+	struct sim_table *table = sim_report_table(run->report, "shares",
+		"Budgets that are a share of the originals: a bucket, Finagle's without reserve",
+		SIM_TABLE_ALL, columns, 5);
+	for (size_t i = 0; i < sim_count(run, "share_pct"); i++) {
+		int64_t share = sim_item(run, "share_pct", i);
+		double rate = (double)sim_int(run, "load") * (double)share / 100.0;
+		enum sim_end end = SIM_METASTABLE;
+		int64_t second = bucket_share(run, share, &end);
+		sim_row(table);
+		sim_put_int(table, share);
+		sim_put_real(table, rate);
+		put_second(table, second, end);
+		put_formula(table, formula_s(run, rate));
+		second = finagle_share(run, share, &end);
+		put_second(table, second, end);
+	}
+}
+
+static int run_healing_time(struct sim_run *run)
+{
+	double capacity = 1e9 / (double)sim_int(run, "service_ns");
+	double load = (double)sim_int(run, "load");
+	budgets(run);
+	shares(run);
+	sim_note(run->report,
+		"formula: end + (D-T)(L+b)/(C-L-b) + T*C/(C-L); the backlog drains at "
+		"headroom - budget, so the time grows like 1/(headroom - budget).");
+	sim_note(run->report, "A share of the originals heals only below headroom/load = %.1f %%.",
+		100.0 * (capacity - load) / load);
+	return 0;
+}
+
+const struct sim_lane sim_lane_healing_time = {
+	.name = "healing-time",
+	.what = "How long a retry budget takes to heal, beside the formula",
+	.keys = keys,
+	.run = run_healing_time,
+};

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exercise: the largest load that survives the outage, by number of retries. Bisected to one QPS,
+ * because a load that heals implies that all lower ones do. Owns the lane's keys and table.
+ */
+#include "sim/report/lane.h"
+#include "sim/setups/single_keys.h"
+
+static const struct sim_key keys[] = {
+	{ "retries", SIM_KEY_INTS, "1..3", 0, 20, NULL, "retries of an original, one search each" },
+	SIM_KEY_SERVICE,
+	SIM_KEY_TIMEOUT,
+	SIM_KEY_OUTAGE_START,
+	SIM_KEY_OUTAGE("10000"),
+	{ "duration_s", SIM_KEY_INT, "2000", 1, 100000, NULL,
+		"arrivals end here; healed means healed by then" },
+	{ 0 },
+};
+
+static const struct sim_column columns[] = {
+	{ "retries", NULL, 0 },
+	{ "largest_load_qps", NULL, 0 },
+	{ "heal_second", NULL, 0 },
+	{ "theory_qps", NULL, 1 },
+	{ "next_load_qps", NULL, 0 },
+	{ "next_end", NULL, 0 },
+};
+
+struct search {
+	struct sim_run *run;
+	uint32_t retries;
+	int64_t heal_second;
+};
+
+static enum sim_end try_load(struct search *search, uint64_t load)
+{
+	struct sim_single single = sim_single_read(search->run, load);
+	struct sim_windows windows;
+	single.retries = search->retries;
+	sim_sweep(&single, NULL, NULL, search->run->events_limit, &windows);
+	if (windows.bound)
+		sim_note(search->run->report, "%llu QPS: stopped at its bound on the %s",
+			(unsigned long long)load, windows.bound);
+	enum sim_end end = sim_single_end(&windows, &single, &search->heal_second);
+	sim_windows_free(&windows);
+	return end;
+}
+
+/* The largest load in [0, capacity] that heals; 0 when none does. */
+static uint64_t largest_load(struct search *search, uint64_t capacity)
+{
+	uint64_t heals = 0, fails = capacity + 1;
+	while (fails - heals > 1) {
+		uint64_t middle = heals + (fails - heals) / 2;
+		if (try_load(search, middle) == SIM_HEALED)
+			heals = middle;
+		else
+			fails = middle;
+	}
+	return heals;
+}
+
+static void put_row(struct sim_table *table, struct search *search, double capacity)
+{
+	uint64_t load = largest_load(search, (uint64_t)capacity);
+	sim_row(table);
+	sim_put_int(table, search->retries);
+	sim_put_int(table, (int64_t)load);
+	if (load > 0 && try_load(search, load) == SIM_HEALED)
+		sim_put_int(table, search->heal_second);
+	else
+		sim_put_none(table);
+	sim_put_real(table, capacity / (1.0 + search->retries));
+	sim_put_int(table, (int64_t)load + 1);
+	sim_put_text(table, sim_end_name(try_load(search, load + 1)));
+}
+
+static int run_hidden_capacity(struct sim_run *run)
+{
+	struct sim_table *table = sim_report_table(run->report, "hidden_capacity",
+		"The largest load that survives the outage", SIM_TABLE_ALL, columns, 6);
+	double capacity = 1e9 / (double)sim_int(run, "service_ns");
+	size_t count = sim_count(run, "retries");
+	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what, "retries",
+		"largest load that heals, QPS", SIM_AXIS_LINEAR);
+	struct sim_series *measured = sim_plot_series(plot, "measured", SIM_LINES_POINTS);
+	struct sim_series *theory = sim_plot_series(plot, "capacity/(1+retries)", SIM_LINES);
+	if (capacity < 1.0 || capacity > 100000.0)
+		return sim_fail(
+			run, "service_ns: the capacity, %.3f QPS, must be 1 … 100000", capacity);
+	for (size_t i = 0; i < count; i++) {
+		struct search search = { run, (uint32_t)sim_item(run, "retries", i), -1 };
+		put_row(table, &search, capacity);
+		sim_plot_point(measured, search.retries,
+			(double)largest_load(&search, (uint64_t)capacity));
+		sim_plot_point(theory, search.retries, capacity / (1.0 + search.retries));
+		sim_progress(run, i + 1, count);
+	}
+	sim_note(run->report, "At capacity/(1+retries) itself arrivals and service are exactly "
+			      "balanced: the backlog never shrinks.");
+	return 0;
+}
+
+const struct sim_lane sim_lane_hidden_capacity = {
+	.name = "hidden-capacity",
+	.what = "The largest load that survives the outage is capacity/(1+retries)",
+	.keys = keys,
+	.run = run_hidden_capacity,
+};

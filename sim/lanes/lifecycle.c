@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a metastable failure: stable or vulnerable before, a trigger, what it leaves behind,
+ * a cure, and a second trigger that shows what was cured. An application calls a database of three
+ * servers; clients time out and retry. After Bronson et al., Metastable Failures in Distributed
+ * Systems, HotOS 2021. Owns the lane's triggers, cures, states and tables.
+ */
+#include <stdio.h>
+
+#include "sim/report/lane.h"
+#include "sim/service/service.h"
+#include "sim/base/stats.h"
+
+static const struct sim_key keys[] = {
+	{ "load", SIM_KEY_INTS, "140,200,280", 1, 100000, NULL,
+		"requests a second at the database, for the first table" },
+	{ "cure_load", SIM_KEY_INT, "280", 1, 100000, NULL, "and for the cures" },
+	{ "trigger", SIM_KEY_CHOICES, "all", 0, 0,
+		"outage|spike|slow-node|cache-wipe|checkpoints|failover|culprit",
+		"what sets it off" },
+	{ "cure", SIM_KEY_CHOICES, "all", 0, 0,
+		"none|load-drop|shed|stop-retries|restart|restart-into-less|retries-off",
+		"what is done about it; the last one stays" },
+	{ "servers", SIM_KEY_INT, "3", 2, SIM_SERVERS_MAX, NULL, "of the database" },
+	{ "server_qps", SIM_KEY_INT, "100", 1, 100000, NULL, "one of them can do" },
+	{ "queue", SIM_KEY_INT, "500", 1, 1000000, NULL, "calls that may wait at one" },
+	{ "timeout_ms", SIM_KEY_INT, "1000", 1, 1000000, NULL, "a client's patience" },
+	{ "retries", SIM_KEY_INT, "1", 0, 20, NULL, "at most" },
+	{ "trigger_s", SIM_KEY_INT, "30", 1, 10000, NULL, "the trigger" },
+	{ "cure_after_s", SIM_KEY_INT, "60", 1, 10000, NULL, "the cure, after the trigger" },
+	{ "cure_s", SIM_KEY_INT, "90", 1, 10000, NULL, "and its length" },
+	{ "second_after_s", SIM_KEY_INT, "50", 1, 10000, NULL,
+		"the same trigger once more, after the cure" },
+	{ "tail_s", SIM_KEY_INT, "90", 10, 10000, NULL, "the run ends so long after it" },
+	{ 0 },
+};
+
+enum trigger { OUTAGE, SPIKE, SLOW_NODE, CACHE_WIPE, CHECKPOINTS, FAILOVER, CULPRIT };
+static const char *const trigger_names[] = { "outage", "spike", "slow-node", "cache-wipe",
+	"checkpoints", "failover", "culprit" };
+
+enum cure { NONE, LOAD_DROP, SHED, STOP_RETRIES, RESTART, RESTART_INTO_LESS, RETRIES_OFF };
+static const char *const cure_names[] = { "none", "load-drop", "shed", "stop-retries", "restart",
+	"restart-into-less", "retries-off" };
+
+enum state { STABLE, VULNERABLE, METASTABLE, DEGRADED };
+static const char *const state_names[] = { "stable", "vulnerable", "metastable", "degraded" };
+
+#define APP	     0
+#define DATABASE     1
+#define CLIENTS	     0
+#define CACHE_KEYS   2000 /* with the trigger cache-wipe: half of the calls hit */
+#define HERD	     600  /* clients that log in anew at a failover */
+#define JUDGED_S     20	  /* a state is judged over the last so many seconds of a phase */
+#define SERVED_SHARE 0.95 /* of the load answered: the system works */
+#define LOST_SHARE   0.50
+
+struct plan { /* instants, in seconds */
+	uint64_t trigger, cure, cured, second, end;
+	double load;
+	enum trigger kind;
+};
+
+static struct plan plan_of(struct sim_run *run, enum trigger kind, double load)
+{
+	struct plan plan = { .load = load, .kind = kind };
+	plan.trigger = (uint64_t)sim_int(run, "trigger_s");
+	plan.cure = plan.trigger + (uint64_t)sim_int(run, "cure_after_s");
+	plan.cured = plan.cure + (uint64_t)sim_int(run, "cure_s");
+	plan.second = plan.cured + (uint64_t)sim_int(run, "second_after_s");
+	plan.end = plan.second + (uint64_t)sim_int(run, "tail_s");
+	return plan;
+}
+
+static double capacity(const struct sim_run *run)
+{
+	return (double)sim_int(run, "servers") * (double)sim_int(run, "server_qps");
+}
+
+/* ---- The system ---- */
+
+static struct sim_services *build(struct sim_run *run, const struct plan *plan, uint64_t seed)
+{
+	bool cached = plan->kind == CACHE_WIPE;
+	struct sim_services_options options = { .duration_ns = plan->end * SIM_NS_PER_S,
+		.seed = seed,
+		.events_limit = run->events_limit };
+	struct sim_service_options app = {
+		.workers = 1000,
+		.work = { .shape = SIM_FIXED, .mean = 100 * SIM_NS_PER_US },
+		.calls = { { .callee = DATABASE, .count = 1, .cached = cached } },
+		.call_lists = 1,
+	};
+	struct sim_service_options database = {
+		.servers = (uint32_t)sim_int(run, "servers"),
+		.work = { .shape = SIM_FIXED,
+			.mean = SIM_NS_PER_S / (uint64_t)sim_int(run, "server_qps") },
+		.queue_limit = (uint64_t)sim_int(run, "queue"),
+	};
+	struct sim_traffic_options clients = {
+		.loop = SIM_LOOP_POISSON,
+		.rate_qps = plan->load,
+		.timeout_ns = (uint64_t)sim_int(run, "timeout_ms") * SIM_NS_PER_MS,
+		.retries = (uint32_t)sim_int(run, "retries"),
+		.retry_on_reject = true,
+	};
+	if (cached) { /* twice the load, half of it hits: an entry lives as long as two requests for
+			 it */
+		clients.rate_qps = 2.0 * plan->load;
+		app.cache = (struct sim_cache_options){ .keys = CACHE_KEYS,
+			.ttl_ns = (uint64_t)(1e9 * CACHE_KEYS / clients.rate_qps),
+			.starts_warm = true };
+	}
+	struct sim_services *services = sim_services_new(&options);
+	sim_services_add(services, &app);
+	sim_services_add(services, &database);
+	sim_services_traffic(services, &clients);
+	return services;
+}
+
+static void change(struct sim_services *services, enum sim_change_kind kind, uint32_t target,
+	int32_t server, uint64_t from_ns, uint64_t length_ns, double value)
+{
+	struct sim_change made = { .kind = kind,
+		.target = target,
+		.server = server,
+		.from_ns = from_ns,
+		.until_ns = from_ns + length_ns,
+		.value = value };
+	sim_services_change(services, &made);
+}
+
+/* The clients of a server that died log in anew, all at once. */
+static void add_herd(struct sim_run *run, struct sim_services *services, uint64_t at_ns)
+{
+	struct sim_traffic_options herd = {
+		.loop = SIM_LOOP_FIXED,
+		.start_ns = at_ns,
+		.stop_ns = at_ns + 1,
+		.burst_every_ns = SIM_NS_PER_S,
+		.burst = HERD,
+		.timeout_ns = (uint64_t)sim_int(run, "timeout_ms") * SIM_NS_PER_MS,
+		.retries = (uint32_t)sim_int(run, "retries"),
+		.retry_on_reject = true,
+	};
+	sim_services_traffic(services, &herd);
+}
+
+static void add_trigger(
+	struct sim_run *run, struct sim_services *services, enum trigger kind, uint64_t at_s)
+{
+	uint64_t at_ns = at_s * SIM_NS_PER_S;
+	switch (kind) {
+	case OUTAGE:
+		change(services, SIM_CHANGE_OUTAGE, DATABASE, -1, at_ns, 10 * SIM_NS_PER_S, 0.0);
+		return;
+	case SPIKE:
+		change(services, SIM_CHANGE_LOAD, CLIENTS, -1, at_ns, 5 * SIM_NS_PER_S, 3.0);
+		return;
+	case SLOW_NODE:
+		change(services, SIM_CHANGE_SLOW, DATABASE, 0, at_ns, 10 * SIM_NS_PER_S, 10.0);
+		return;
+	case CACHE_WIPE:
+		change(services, SIM_CHANGE_WIPE, APP, -1, at_ns, 0, 0.0);
+		return;
+	case CHECKPOINTS: /* three pauses, 5 s apart */
+		for (uint64_t i = 0; i < 3; i++)
+			change(services, SIM_CHANGE_OUTAGE, DATABASE, -1,
+				at_ns + i * 5 * SIM_NS_PER_S, 1500 * SIM_NS_PER_MS, 0.0);
+		return;
+	case FAILOVER:
+		change(services, SIM_CHANGE_DOWN, DATABASE, 0, at_ns, 10 * SIM_NS_PER_S, 0.0);
+		add_herd(run, services, at_ns);
+		return;
+	case CULPRIT: /* one task holds what all need; what runs already finishes */
+		change(services, SIM_CHANGE_OUTAGE, DATABASE, -1, at_ns, 2 * SIM_NS_PER_S, 0.0);
+		return;
+	}
+}
+
+static void add_cure(struct sim_services *services, enum cure cure, const struct plan *plan)
+{
+	uint64_t at_ns = plan->cure * SIM_NS_PER_S;
+	uint64_t length_ns = (plan->cured - plan->cure) * SIM_NS_PER_S;
+	switch (cure) {
+	case NONE:
+		return;
+	case LOAD_DROP:
+		change(services, SIM_CHANGE_LOAD, CLIENTS, -1, at_ns, length_ns, 0.3);
+		return;
+	case SHED:
+		change(services, SIM_CHANGE_SHED, DATABASE, -1, at_ns, length_ns, 0.7);
+		return;
+	case STOP_RETRIES:
+		change(services, SIM_CHANGE_RETRIES, CLIENTS, -1, at_ns, length_ns, 0.0);
+		return;
+	case RESTART_INTO_LESS:
+		change(services, SIM_CHANGE_LOAD, CLIENTS, -1, at_ns, 10 * SIM_NS_PER_S, 0.3);
+		/* fall through */
+	case RESTART:
+		change(services, SIM_CHANGE_DOWN, DATABASE, -1, at_ns, SIM_NS_PER_S, 0.0);
+		return;
+	case RETRIES_OFF:
+		change(services, SIM_CHANGE_RETRIES, CLIENTS, -1, at_ns,
+			(plan->end - plan->cure) * SIM_NS_PER_S, 0.0);
+		return;
+	}
+}
+
+/* ---- States ---- */
+
+static double share_answered(
+	const struct sim_traffic_result *clients, uint64_t until_s, double rate_qps)
+{
+	uint64_t from_s = until_s > JUDGED_S ? until_s - JUDGED_S : 0, goodput = 0;
+	for (uint64_t second = from_s; second < until_s; second++)
+		goodput += clients->windows[second].goodput;
+	return (double)goodput / ((double)(until_s - from_s) * rate_qps);
+}
+
+static enum state state_of(struct sim_run *run, const struct plan *plan,
+	const struct sim_stats *share, bool retries_off)
+{
+	double retries = retries_off ? 0.0 : (double)sim_int(run, "retries");
+	double hidden = capacity(run) / (1.0 + retries), mean = sim_stats_mean(share);
+	if (mean >= SERVED_SHARE)
+		return plan->load > hidden ? VULNERABLE : STABLE;
+	return mean <= LOST_SHARE ? METASTABLE : DEGRADED;
+}
+
+struct life { /* of the load answered at the end of each phase, over seeds */
+	struct sim_stats before, after_trigger, after_cure, after_second;
+};
+
+static int live_once(struct sim_run *run, const struct plan *plan, enum cure cure, uint64_t seed,
+	struct life *life, struct sim_series *series)
+{
+	struct sim_services *services = build(run, plan, seed);
+	struct sim_traffic_result clients;
+	const char *why;
+	double rate = plan->kind == CACHE_WIPE ? 2.0 * plan->load : plan->load;
+	add_trigger(run, services, plan->kind, plan->trigger);
+	add_trigger(run, services, plan->kind, plan->second);
+	add_cure(services, cure, plan);
+	if (sim_services_run(services, &why) < 0) {
+		sim_services_free(services);
+		return sim_fail(run, "%s", why);
+	}
+	if (sim_services_bound(services))
+		sim_note(run->report, "%s, %s: stopped at its bound on the %s",
+			trigger_names[plan->kind], cure_names[cure], sim_services_bound(services));
+	sim_services_traffic_result(services, CLIENTS, &clients);
+	sim_stats_add(&life->before, share_answered(&clients, plan->trigger, rate));
+	sim_stats_add(&life->after_trigger, share_answered(&clients, plan->cure, rate));
+	sim_stats_add(&life->after_cure, share_answered(&clients, plan->second, rate));
+	sim_stats_add(&life->after_second, share_answered(&clients, plan->end, rate));
+	for (size_t second = 0; series && second < clients.window_count; second++)
+		sim_plot_point(
+			series, (double)second, 100.0 * clients.windows[second].goodput / rate);
+	sim_services_free(services);
+	return 0;
+}
+
+static int live(struct sim_run *run, const struct plan *plan, enum cure cure, struct life *life,
+	struct sim_series *series)
+{
+	*life = (struct life){ 0 };
+	for (uint32_t i = 0; i < run->seeds; i++)
+		if (live_once(run, plan, cure, run->seed + i, life, i == 0 ? series : NULL) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- Tables ---- */
+
+static void put_state(struct sim_run *run, struct sim_table *table, const struct plan *plan,
+	const struct sim_stats *share, bool retries_off)
+{
+	sim_put_text(table, state_names[state_of(run, plan, share, retries_off)]);
+}
+
+static void put_share(struct sim_table *table, const struct sim_stats *share)
+{
+	sim_put_real(table, 100.0 * sim_stats_mean(share));
+	sim_put_real(table, 100.0 * sim_stats_ci95(share));
+}
+
+static int by_load(struct sim_run *run, size_t *done, size_t total)
+{
+	const struct sim_column columns[] = {
+		{ "load_qps", NULL, 0 },
+		{ "hidden_qps", NULL, 0 },
+		{ "distance_qps", "hidden - load", 0 },
+		{ "trigger", NULL, 0 },
+		{ "before", NULL, 0 },
+		{ "long_after", NULL, 0 },
+		{ "answered_pct", "long after", 1 },
+		{ "ci95", "+-", 1 },
+	};
+	struct sim_table *table = sim_report_table(run->report, "states",
+		"What a trigger leaves behind, by load", SIM_TABLE_ALL, columns, 8);
+	double hidden = capacity(run) / (1.0 + (double)sim_int(run, "retries"));
+	for (size_t i = 0; i < sim_count(run, "load"); i++) {
+		for (size_t j = 0; j < sim_count(run, "trigger"); j++) {
+			double load = (double)sim_item(run, "load", i);
+			struct plan plan =
+				plan_of(run, (enum trigger)sim_item(run, "trigger", j), load);
+			struct life life;
+			if (live(run, &plan, NONE, &life, NULL) < 0)
+				return -1;
+			sim_progress(run, ++*done, total);
+			sim_row(table);
+			sim_put_real(table, load);
+			sim_put_real(table, hidden);
+			sim_put_real(table, hidden - load);
+			sim_put_text(table, trigger_names[plan.kind]);
+			put_state(run, table, &plan, &life.before, false);
+			/* There was no cure: just later. */
+			put_state(run, table, &plan, &life.after_cure, false);
+			put_share(table, &life.after_cure);
+		}
+	}
+	return 0;
+}
+
+static int by_cure(struct sim_run *run, size_t *done, size_t total)
+{
+	const struct sim_column columns[] = {
+		{ "trigger", NULL, 0 },
+		{ "cure", NULL, 0 },
+		{ "after_trigger", NULL, 0 },
+		{ "after_cure", NULL, 0 },
+		{ "after_second_trigger", NULL, 0 },
+		{ "answered_pct", "after the cure", 1 },
+		{ "ci95", "+-", 1 },
+		{ "answered_again_pct", "after the second", 1 },
+		{ "ci95_again", "+-", 1 },
+	};
+	struct sim_table *table = sim_report_table(run->report, "cures",
+		"Cures, and the same trigger once more", SIM_TABLE_ALL, columns, 9);
+	struct sim_plot *plot =
+		sim_report_plot(run->report, "One life by cure: trigger, cure, second trigger",
+			"second", "of the load answered, %", SIM_AXIS_LINEAR);
+	double load = (double)sim_int(run, "cure_load");
+	for (size_t i = 0; i < sim_count(run, "trigger"); i++) {
+		struct plan plan = plan_of(run, (enum trigger)sim_item(run, "trigger", i), load);
+		for (size_t j = 0; j < sim_count(run, "cure"); j++) {
+			enum cure cure = (enum cure)sim_item(run, "cure", j);
+			struct life life;
+			struct sim_series *series =
+				i == 0 ? sim_plot_series(plot, cure_names[cure], SIM_LINES) : NULL;
+			bool off = cure == RETRIES_OFF;
+			if (live(run, &plan, cure, &life, series) < 0)
+				return -1;
+			sim_progress(run, ++*done, total);
+			sim_row(table);
+			sim_put_text(table, trigger_names[plan.kind]);
+			sim_put_text(table, cure_names[cure]);
+			put_state(run, table, &plan, &life.after_trigger, false);
+			put_state(run, table, &plan, &life.after_cure, off);
+			put_state(run, table, &plan, &life.after_second, off);
+			put_share(table, &life.after_cure);
+			put_share(table, &life.after_second);
+		}
+	}
+	return 0;
+}
+
+static int run_lifecycle(struct sim_run *run)
+{
+	size_t triggers = sim_count(run, "trigger"), done = 0;
+	size_t total = triggers * (sim_count(run, "load") + sim_count(run, "cure"));
+	if (by_load(run, &done, total) < 0 || by_cure(run, &done, total) < 0)
+		return -1;
+	sim_note(run->report,
+		"stable: the load is below the hidden capacity, capacity/(1+retries); "
+		"vulnerable: above it, though all is answered;");
+	sim_note(run->report,
+		"metastable: the trigger is over and at most half of the load is "
+		"answered; degraded: in between. Judged over the last %d s.",
+		JUDGED_S);
+	sim_note(run->report,
+		"Every cure but retries-off ends before the second trigger: it leaves "
+		"the loop, and so the vulnerability, as it was.");
+	return 0;
+}
+
+const struct sim_lane sim_lane_lifecycle = {
+	.name = "lifecycle",
+	.what = "Stable, vulnerable, metastable: triggers, cures, and a second trigger after each",
+	.keys = keys,
+	.seeds = 1,
+	.run = run_lifecycle,
+};

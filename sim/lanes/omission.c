@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a closed loop hides: one server, one pause, measured by clients that keep to a schedule, by
+ * clients that wait for their answers, and by the latter counted from the schedule they meant to
+ * keep. After Gil Tene's "coordinated omission". Owns the lane's keys and table.
+ */
+#include "sim/report/lane.h"
+#include "sim/service/service.h"
+#include "sim/base/stats.h"
+
+static const struct sim_key keys[] = {
+	{ "rate", SIM_KEY_INT, "100", 1, 100000, NULL, "requests a second, meant or thought" },
+	{ "users", SIM_KEY_INTS, "1,10,100", 1, 100000, NULL, "of the closed loops" },
+	{ "workers", SIM_KEY_INT, "4", 1, 10000, NULL, "of the server" },
+	{ "work_ms", SIM_KEY_INT, "5", 1, 100000, NULL, "of a request (exponential)" },
+	{ "pause_start_s", SIM_KEY_INT, "30", 0, 100000, NULL, "nothing starts from here" },
+	{ "pause_ms", SIM_KEY_INT, "10000", 0, 1000000, NULL, "and for so long" },
+	{ "duration_s", SIM_KEY_INT, "120", 1, 10000, NULL, "the run ends here" },
+	{ 0 },
+};
+
+static const struct sim_column columns[] = {
+	{ "clients", NULL, 0 },
+	{ "users", NULL, 0 },
+	{ "answered", NULL, 0 },
+	{ "during_pause", "requests sent", 0 },
+	{ "p50_ms", NULL, 1 },
+	{ "p99_ms", NULL, 1 },
+	{ "p99_9_ms", NULL, 1 },
+	{ "p99_ci95", "+-", 1 },
+};
+
+struct view { /* one way to count */
+	struct sim_stats answered, during, p50, p99, p999;
+};
+
+static void add_view(
+	struct view *view, const struct sim_histogram *latency, uint64_t answered, uint64_t during)
+{
+	sim_stats_add(&view->answered, (double)answered);
+	sim_stats_add(&view->during, (double)during);
+	sim_stats_add(&view->p50, (double)sim_histogram_percentile(latency, 50.0) / 1e6);
+	sim_stats_add(&view->p99, (double)sim_histogram_percentile(latency, 99.0) / 1e6);
+	sim_stats_add(&view->p999, (double)sim_histogram_percentile(latency, 99.9) / 1e6);
+}
+
+static int simulate(struct sim_run *run, enum sim_loop loop, uint32_t users, uint64_t seed,
+	struct view *sent, struct view *scheduled)
+{
+	uint64_t pause_ns = (uint64_t)sim_int(run, "pause_start_s") * SIM_NS_PER_S;
+	uint64_t pause_end_ns = pause_ns + (uint64_t)sim_int(run, "pause_ms") * SIM_NS_PER_MS;
+	double rate = (double)sim_int(run, "rate");
+	struct sim_services_options options = {
+		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
+		.seed = seed,
+		.events_limit = run->events_limit,
+	};
+	struct sim_service_options server = {
+		.workers = (uint32_t)sim_int(run, "workers"),
+		.work = { .shape = SIM_EXPONENTIAL,
+			.mean = (uint64_t)sim_int(run, "work_ms") * SIM_NS_PER_MS },
+	};
+	struct sim_traffic_options clients = {
+		.loop = loop,
+		.rate_qps = rate,
+		.users = users,
+		.think = { .shape = SIM_EXPONENTIAL, .mean = (uint64_t)(1e9 / rate * users) },
+	};
+	struct sim_change pause = { .kind = SIM_CHANGE_OUTAGE,
+		.server = -1,
+		.from_ns = pause_ns,
+		.until_ns = pause_end_ns };
+	struct sim_services *services = sim_services_new(&options);
+	struct sim_traffic_result result;
+	const char *why;
+	uint64_t during = 0;
+	sim_services_add(services, &server);
+	sim_services_traffic(services, &clients);
+	sim_services_change(services, &pause);
+	int status = sim_services_run(services, &why);
+	if (status < 0) {
+		sim_fail(run, "%s", why);
+	} else {
+		sim_services_traffic_result(services, 0, &result);
+		for (size_t second = pause_ns / SIM_NS_PER_S;
+			second < pause_end_ns / SIM_NS_PER_S && second < result.window_count;
+			second++)
+			during += result.windows[second].attempts;
+		add_view(sent, result.from_send, result.succeeded, during);
+		add_view(scheduled, result.latency, result.succeeded, during);
+		if (sim_services_bound(services))
+			sim_note(run->report, "stopped at its bound on the %s",
+				sim_services_bound(services));
+	}
+	sim_services_free(services);
+	return status;
+}
+
+static void put_view(
+	struct sim_table *table, const char *clients, int64_t users, const struct view *view)
+{
+	sim_row(table);
+	sim_put_text(table, clients);
+	if (users > 0)
+		sim_put_int(table, users);
+	else
+		sim_put_none(table);
+	sim_put_real(table, sim_stats_mean(&view->answered));
+	sim_put_real(table, sim_stats_mean(&view->during));
+	sim_put_real(table, sim_stats_mean(&view->p50));
+	sim_put_real(table, sim_stats_mean(&view->p99));
+	sim_put_real(table, sim_stats_mean(&view->p999));
+	sim_put_real(table, sim_stats_ci95(&view->p99));
+}
+
+static int run_omission(struct sim_run *run)
+{
+	struct sim_table *table = sim_report_table(run->report, "omission",
+		"The same pause, as different clients tell it", SIM_TABLE_ALL, columns, 8);
+	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what,
+		"users of the closed loop", "99th percentile, ms", SIM_AXIS_LOG_X);
+	struct sim_series *hidden = sim_plot_series(plot, "paced, from sending", SIM_LINES_POINTS);
+	struct sim_series *honest =
+		sim_plot_series(plot, "paced, from the schedule", SIM_LINES_POINTS);
+	size_t count = sim_count(run, "users"), total = 2 * count + 1, done = 0;
+	struct view open = { 0 }, unused = { 0 };
+	for (uint32_t seed = 0; seed < run->seeds; seed++)
+		if (simulate(run, SIM_LOOP_POISSON, 0, run->seed + seed, &unused, &open) < 0)
+			return -1;
+	put_view(table, "open loop", 0, &open);
+	sim_progress(run, ++done, total);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t users = (uint32_t)sim_item(run, "users", i);
+		struct view sent = { 0 }, scheduled = { 0 }, thinking = { 0 };
+		for (uint32_t seed = 0; seed < run->seeds; seed++) {
+			uint64_t at = run->seed + seed;
+			if (simulate(run, SIM_LOOP_PACED, users, at, &sent, &scheduled) < 0 ||
+				simulate(run, SIM_LOOP_CLOSED, users, at, &thinking, &unused) < 0)
+				return -1;
+		}
+		put_view(table, "paced, from sending", users, &sent);
+		put_view(table, "paced, from the schedule", users, &scheduled);
+		put_view(table, "thinking, from sending", users, &thinking);
+		sim_plot_point(hidden, users, sim_stats_mean(&sent.p99));
+		sim_plot_point(honest, users, sim_stats_mean(&scheduled.p99));
+		done += 2;
+		sim_progress(run, done, total);
+	}
+	sim_note(run->report,
+		"paced: each user means to send every users/rate seconds, but waits "
+		"for its answer first; thinking: it pauses that long after each answer.");
+	return 0;
+}
+
+const struct sim_lane sim_lane_omission = {
+	.name = "omission",
+	.what = "A pause that a closed loop hides: the same server, measured honestly and not",
+	.keys = keys,
+	.seeds = 3,
+	.run = run_omission,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exercise: the longest outage a load survives, beside the closed form. An outage is bisected to
+ * the millisecond. Owns the lane's keys and table.
+ */
+#include "sim/report/lane.h"
+#include "sim/setups/single_keys.h"
+
+static const struct sim_key keys[] = {
+	SIM_KEY_LOADS("151,160,200,250,280,290,299"),
+	SIM_KEY_SERVICE,
+	SIM_KEY_TIMEOUT,
+	SIM_KEY_RETRIES("1"),
+	SIM_KEY_OUTAGE_START,
+	{ "outage_max_ms", SIM_KEY_INT, "20000", 1, 1000000, NULL, "the longest outage tried" },
+	{ "starts", SIM_KEY_INT, "16", 1, 1000, NULL,
+		"starts within one arrival gap, for the column any_start_ms" },
+	{ "duration_s", SIM_KEY_INT, "2000", 1, 100000, NULL,
+		"arrivals end here; healed means healed by then" },
+	{ 0 },
+};
+
+static const struct sim_column columns[] = {
+	{ "load_qps", NULL, 0 },
+	{ "survives_ms", NULL, 0 },
+	{ "any_start_ms", NULL, 0 },
+	{ "formula_ms", NULL, 0 },
+	{ "utilisation_pct", NULL, 1 },
+};
+
+static bool survives(struct sim_run *run, struct sim_single single, uint64_t outage_ms)
+{
+	struct sim_windows windows;
+	int64_t second;
+	single.outage_ns = outage_ms * SIM_NS_PER_MS;
+	sim_sweep(&single, NULL, NULL, run->events_limit, &windows);
+	if (windows.bound)
+		sim_note(run->report, "an outage of %llu ms: stopped at its bound on the %s",
+			(unsigned long long)outage_ms, windows.bound);
+	bool healed = sim_single_end(&windows, &single, &second) == SIM_HEALED;
+	sim_windows_free(&windows);
+	return healed;
+}
+
+/* The longest outage below `fails_ms` that heals. */
+static uint64_t longest(struct sim_run *run, const struct sim_single *single, uint64_t fails_ms)
+{
+	uint64_t heals_ms = 0;
+	while (fails_ms - heals_ms > 1) {
+		uint64_t middle_ms = heals_ms + (fails_ms - heals_ms) / 2;
+		if (survives(run, *single, middle_ms))
+			heals_ms = middle_ms;
+		else
+			fails_ms = middle_ms;
+	}
+	return heals_ms;
+}
+
+/* The longest that heals wherever in the gap between two arrivals it starts. */
+static uint64_t longest_any_start(
+	struct sim_run *run, struct sim_single single, uint64_t longest_ms)
+{
+	uint64_t starts = (uint64_t)sim_int(run, "starts"), first_ns = single.outage_start_ns;
+	for (uint64_t i = 0; i < starts; i++) {
+		single.outage_start_ns = first_ns + single.interval_ns * i / starts;
+		if (longest_ms > 0 && !survives(run, single, longest_ms))
+			longest_ms = longest(run, &single, longest_ms);
+	}
+	return longest_ms;
+}
+
+/* One retry: T·(1 + (1−ρ)²/ρ) − one service time (docs/simulator.md derives it). */
+static double formula_ms(const struct sim_single *single, double load)
+{
+	double rho = load * (double)single->service_ns / 1e9;
+	double timeout_ms = (double)single->timeout_ns / 1e6;
+	return timeout_ms * (1.0 + (1.0 - rho) * (1.0 - rho) / rho) -
+	       (double)single->service_ns / 1e6;
+}
+
+static int run_trigger_intensity(struct sim_run *run)
+{
+	struct sim_table *table = sim_report_table(run->report, "trigger_intensity",
+		"The longest outage that heals", SIM_TABLE_ALL, columns, 5);
+	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what, "load, QPS",
+		"longest outage that heals, ms", SIM_AXIS_LINEAR);
+	struct sim_series *measured = sim_plot_series(plot, "at the given start", SIM_LINES_POINTS);
+	struct sim_series *bound = sim_plot_series(plot, "formula (any start)", SIM_LINES_POINTS);
+	uint64_t fails_ms = (uint64_t)sim_int(run, "outage_max_ms") + 1;
+	size_t count = sim_count(run, "load");
+	for (size_t i = 0; i < count; i++) {
+		int64_t load = sim_item(run, "load", i);
+		struct sim_single single = sim_single_read(run, (uint64_t)load);
+		uint64_t found_ms = longest(run, &single, fails_ms);
+		sim_row(table);
+		sim_put_int(table, load);
+		sim_put_int(table, (int64_t)found_ms);
+		sim_put_int(table, (int64_t)longest_any_start(run, single, found_ms));
+		if (single.retries == 1)
+			sim_put_real(table, formula_ms(&single, (double)load));
+		else
+			sim_put_none(table);
+		sim_put_real(table, (double)load * (double)single.service_ns / 1e7);
+		sim_plot_point(measured, (double)load, (double)found_ms);
+		if (single.retries == 1)
+			sim_plot_point(bound, (double)load, formula_ms(&single, (double)load));
+		sim_progress(run, i + 1, count);
+	}
+	sim_note(run->report, "survives_ms: for an outage that starts exactly at outage_start_ms; "
+			      "any_start_ms: wherever between two arrivals it starts;");
+	sim_note(run->report, "formula_ms: a lower bound for any start, T(1 + (1-r)^2/r) - one "
+			      "service time, r the utilisation, for one retry.");
+	return 0;
+}
+
+const struct sim_lane sim_lane_trigger_intensity = {
+	.name = "trigger-intensity",
+	.what = "The longest outage a load survives: vulnerability is a spectrum",
+	.keys = keys,
+	.run = run_trigger_intensity,
+};

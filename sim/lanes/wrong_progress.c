@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lane wrong-progress: six long tasks crowd a server, and what they say of their progress is wrong.
+ * How often does the first cancel hit the task with most left to do, which is what the estimators
+ * are after; and how far is it from the best one, the one whose cancel alone leaves the fewest late
+ * seconds (an oracle tries all six)? By chooser and by estimator. Owns the lane's keys and table.
+ */
+#include "sim/report/lane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/setups/long_tasks.h"
+#include "sim/base/memory.h"
+#include "sim/base/stats.h"
+#include "sim/setups/world_keys.h"
+
+#define TIE_BINS 1 /* of 100 ms: so little more than the best is as good */
+
+static const struct sim_key keys[] = {
+	{ "scene", SIM_KEY_CHOICES, "slots,queues", 0, 0, "slots|queues|pool",
+		"six tasks on worker slots; slots of two queues, or of both; three that read more "
+		"pages than the pool has" },
+	{ "reported", SIM_KEY_CHOICES, "all", 0, 0, "missing|true|scaled|biased|stuck|over",
+		"what tasks say: nothing; the truth; expected times 10^±spread; done plus up to "
+		"half the total; done stops somewhere; expected too small, so that it passes "
+		"100 %" },
+	{ "spread", SIM_KEY_REAL, "1", 0, 3, NULL, "decimal orders a scaled estimate is off by" },
+	{ "choose", SIM_KEY_CHOICES,
+		"multi-objective,greedy,current-usage,published,relief,longest", 0, 0, SIM_CHOOSERS,
+		"choosers, each with the first estimator" },
+	{ "estimator", SIM_KEY_CHOICES, "all", 0, 0, SIM_ESTIMATORS,
+		"estimators, each with the first chooser" },
+	{ "cross", SIM_KEY_FLAG, "no", 0, 0, NULL, "every chooser with every estimator" },
+	{ "load", SIM_KEY_INT, "500", 1, 100000, NULL, "requests a second, Poisson" },
+	{ "service_ms", SIM_KEY_REAL, "5", 0.001, 100000, NULL, "mean service, exponential" },
+	{ "left_min_s", SIM_KEY_REAL, "1", 0.1, 1000, NULL,
+		"what a long task has left at 15 s, log-uniform from" },
+	{ "left_max_s", SIM_KEY_REAL, "40", 0.1, 1000, NULL, "… to (at least left_min_s)" },
+	{ "slo_ms", SIM_KEY_INT, "100", 1, 1000000, NULL, "a request's objective" },
+	{ "duration_s", SIM_KEY_INT, "25", 16, 10000, NULL, "arrivals end here" },
+	SIM_KEYS_WATCH_TIMES,
+	{ 0 },
+};
+
+static const struct sim_column columns[] = {
+	{ "scene", NULL, 0 },
+	{ "reported", NULL, 0 },
+	{ "choose", NULL, 0 },
+	{ "estimator", NULL, 0 },
+	{ "most_left_pct", NULL, 1 },
+	{ "most_left_ci95", "+-", 1 },
+	{ "best_pct", NULL, 1 },
+	{ "best_ci95", "+-", 1 },
+	{ "regret_s", "late - the best's", 2 },
+	{ "regret_ci95", "+-", 2 },
+	{ "late_s", "all cancels", 2 },
+	{ "late_s_ci95", "+-", 2 },
+	{ "cancels", NULL, 1 },
+	{ "wrong_cancels", "a request", 1 },
+	{ "no_cancel_pct", NULL, 1 },
+};
+
+struct oracle { /* of one scene and seed: late bins when only that hog is cancelled */
+	uint64_t bins[SIM_HOGS], best;
+};
+
+struct sums {
+	struct sim_stats most_left, best, regret, late, cancels, wrong, none;
+};
+
+struct combination {
+	int64_t scene, reported, choose, estimator;
+};
+
+static void name_of(const struct sim_run *run, const char *key, int64_t choice, char *text)
+{
+	const struct sim_setting *setting = sim_options_find(&run->options, key);
+	if (!sim_key_choice(setting->key, (size_t)choice, text, 32))
+		text[0] = 0;
+}
+
+static void describe(const struct sim_run *run, int64_t scene, int64_t reported, uint64_t seed,
+	struct sim_hogs *hogs, struct cancel_pipeline_config *pipeline)
+{
+	*hogs = (struct sim_hogs){
+		.scene = (enum sim_hog_scene)scene,
+		.reported = (enum sim_progress)reported,
+		.spread = sim_real(run, "spread"),
+		.left_min_s = sim_real(run, "left_min_s"),
+		.left_max_s = sim_real(run, "left_max_s"),
+		.seed = seed,
+		.load_qps = (uint64_t)sim_int(run, "load"),
+		.service_ns = (uint64_t)(sim_real(run, "service_ms") * 1e6),
+		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
+		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
+	};
+	sim_watch_times(run, &hogs->world, pipeline);
+}
+
+/* Runs one world to its end; the caller frees it. NULL after sim_fail. */
+static struct sim_world *play(struct sim_run *run, struct sim_hogs *hogs)
+{
+	struct sim_result result = { 0 };
+	const char *why;
+	struct sim_world *w = sim_hogs_new(hogs, &why);
+	if (w) {
+		sim_world_run(w);
+		sim_world_result(w, &result);
+		why = result.broken;
+	}
+	if (result.bound)
+		sim_note(run->report, "a run stopped at its bound on the %s", result.bound);
+	if (w && !result.broken)
+		return w;
+	sim_world_free(w);
+	sim_fail(run, "wrong-progress: %s", why);
+	return NULL;
+}
+
+static int ask_oracle(struct sim_run *run, int64_t scene, uint64_t seed, struct oracle *oracle)
+{
+	struct cancel_pipeline_config pipeline;
+	struct sim_hogs hogs;
+	oracle->best = UINT64_MAX;
+	for (int i = 0; i < SIM_HOGS; i++) {
+		describe(run, scene, SIM_PROGRESS_TRUE, seed, &hogs, &pipeline);
+		pipeline.policy = &sim_hog_only[i];
+		struct sim_world *w = play(run, &hogs);
+		if (!w)
+			return -1;
+		oracle->bins[i] = sim_world_late_bins(w, SIM_HOGS_FROM_NS, UINT64_MAX);
+		if (oracle->bins[i] < oracle->best)
+			oracle->best = oracle->bins[i];
+		sim_world_free(w);
+	}
+	return 0;
+}
+
+static uint64_t left_ns(const struct sim_hogs *hogs, uint32_t i, uint64_t now_ns)
+{
+	uint64_t end_ns = hogs->hogs[i].start_ns + hogs->hogs[i].undisturbed_ns;
+	return hogs->hogs[i].start_ns <= now_ns && end_ns > now_ns ? end_ns - now_ns : 0;
+}
+
+static void judge_first(const struct sim_hogs *hogs, const struct sim_decision *first,
+	const struct oracle *oracle, struct sums *sums)
+{
+	uint64_t most_ns = 0;
+	if (first->client < SIM_HOG_CLIENT) {
+		sim_stats_add(&sums->most_left, 0);
+		sim_stats_add(&sums->best, 0);
+		return;
+	}
+	uint32_t hog = first->client - SIM_HOG_CLIENT;
+	for (uint32_t i = 0; i < SIM_HOGS; i++) {
+		uint64_t ns = left_ns(hogs, i, first->decided_ns);
+		most_ns = ns > most_ns ? ns : most_ns;
+	}
+	sim_stats_add(&sums->most_left, left_ns(hogs, hog, first->decided_ns) == most_ns ? 100 : 0);
+	sim_stats_add(&sums->best, oracle->bins[hog] <= oracle->best + TIE_BINS ? 100 : 0);
+	sim_stats_add(&sums->regret, (double)(oracle->bins[hog] - oracle->best) / 10);
+}
+
+static void judge(const struct sim_world *w, const struct sim_hogs *hogs,
+	const struct oracle *oracle, struct sums *sums)
+{
+	struct sim_result r;
+	uint64_t wrong = 0;
+	sim_world_result(w, &r);
+	for (size_t i = 0; i < r.decision_count; i++)
+		wrong += r.decisions[i].client < SIM_HOG_CLIENT;
+	if (r.decision_count > 0)
+		judge_first(hogs, &r.decisions[0], oracle, sums);
+	sim_stats_add(&sums->none, r.decision_count > 0 ? 0 : 100);
+	sim_stats_add(
+		&sums->late, (double)sim_world_late_bins(w, SIM_HOGS_FROM_NS, UINT64_MAX) / 10);
+	sim_stats_add(&sums->cancels, (double)r.decisions_total);
+	sim_stats_add(&sums->wrong, (double)wrong);
+}
+
+static int run_once(struct sim_run *run, const struct combination *c, uint64_t seed,
+	const struct oracle *oracle, struct sums *sums)
+{
+	struct cancel_pipeline_config pipeline;
+	struct sim_hogs hogs;
+	char choose[32], estimator[32];
+	describe(run, c->scene, c->reported, seed, &hogs, &pipeline);
+	name_of(run, "choose", c->choose, choose);
+	name_of(run, "estimator", c->estimator, estimator);
+	pipeline.policy = cancel_policy_find(choose);
+	pipeline.estimator = cancel_estimator_find(estimator);
+	struct sim_world *w = play(run, &hogs);
+	if (!w)
+		return -1;
+	judge(w, &hogs, oracle, sums);
+	sim_world_free(w);
+	return 0;
+}
+
+static void put_mean(struct sim_table *table, const struct sim_stats *stats, bool interval)
+{
+	bool known = stats->count > 0;
+	if (known)
+		sim_put_real(table, sim_stats_mean(stats));
+	else
+		sim_put_none(table);
+	if (interval && known)
+		sim_put_real(table, sim_stats_ci95(stats));
+	else if (interval)
+		sim_put_none(table);
+}
+
+static int run_combination(struct sim_run *run, struct sim_table *table, struct sim_series *series,
+	const struct combination *c, const struct oracle *oracles)
+{
+	static const char *const scenes[] = { "slots", "queues", "pool" };
+	struct sums s = { 0 };
+	char text[32];
+	for (uint32_t i = 0; i < run->seeds; i++)
+		if (run_once(run, c, run->seed + i, &oracles[i], &s) != 0)
+			return -1;
+	sim_row(table);
+	sim_put_text(table, scenes[c->scene]);
+	name_of(run, "reported", c->reported, text);
+	sim_put_text(table, text);
+	name_of(run, "choose", c->choose, text);
+	sim_put_text(table, text);
+	name_of(run, "estimator", c->estimator, text);
+	sim_put_text(table, text);
+	put_mean(table, &s.most_left, true);
+	put_mean(table, &s.best, true);
+	put_mean(table, &s.regret, true);
+	put_mean(table, &s.late, true);
+	put_mean(table, &s.cancels, false);
+	put_mean(table, &s.wrong, false);
+	put_mean(table, &s.none, false);
+	if (s.most_left.count)
+		sim_plot_point(series, (double)c->reported, sim_stats_mean(&s.most_left));
+	return 0;
+}
+
+static size_t plan(const struct sim_run *run, int64_t scene, struct combination *all)
+{
+	size_t count = 0;
+	bool cross = sim_flag(run, "cross");
+	for (size_t p = 0; p < sim_count(run, "reported"); p++)
+		for (size_t c = 0; c < sim_count(run, "choose"); c++)
+			for (size_t e = 0; e < sim_count(run, "estimator"); e++)
+				if (cross || c == 0 || e == 0)
+					all[count++] = (struct combination){ scene,
+						sim_item(run, "reported", p),
+						sim_item(run, "choose", c),
+						sim_item(run, "estimator", e) };
+	return count;
+}
+
+static struct sim_series *series_of(
+	const struct sim_run *run, struct sim_plot *plot, const struct combination *c)
+{
+	char choose[32], estimator[32], label[72];
+	name_of(run, "choose", c->choose, choose);
+	name_of(run, "estimator", c->estimator, estimator);
+	snprintf(label, sizeof label, "%s, %s", choose, estimator);
+	return sim_plot_series(plot, label, SIM_LINES_POINTS);
+}
+
+static int run_scene(struct sim_run *run, struct sim_table *table, int64_t scene)
+{
+	static const char *const titles[] = { "Six tasks on worker slots", "Two worker queues",
+		"Slots and a page pool" };
+	struct sim_plot *plot = sim_report_plot(run->report, titles[scene],
+		"reported: 0 nothing, 1 truth, 2 scaled, 3 biased, 4 stuck, 5 over 100 %",
+		"% of first cancels that hit the task with most left", SIM_AXIS_LINEAR);
+	size_t most =
+		sim_count(run, "reported") * sim_count(run, "choose") * sim_count(run, "estimator");
+	struct combination *all = sim_alloc(most, sizeof *all);
+	struct oracle *oracles = sim_alloc(run->seeds, sizeof *oracles);
+	size_t count = plan(run, scene, all);
+	int status = 0;
+	for (uint32_t i = 0; status == 0 && i < run->seeds; i++)
+		status = ask_oracle(run, scene, run->seed + i, &oracles[i]);
+	size_t kinds = sim_count(run, "reported"), lines = kinds ? count / kinds : 0;
+	struct sim_series **series = sim_alloc(lines + 1, sizeof(struct sim_series *));
+	for (size_t i = 0; i < lines; i++)
+		series[i] = series_of(run, plot, &all[i]);
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		status = run_combination(run, table, series[i % lines], &all[i], oracles);
+		sim_progress(run, i + 1, count);
+	}
+	free(series);
+	free(oracles);
+	free(all);
+	return status;
+}
+
+static int run_wrong_progress(struct sim_run *run)
+{
+	struct sim_table *table =
+		sim_report_table(run->report, "choices", "The first cancel against the oracle's",
+			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
+	if (sim_real(run, "left_max_s") < sim_real(run, "left_min_s"))
+		return sim_fail(run, "left_max_s must be at least left_min_s (%g)",
+			sim_real(run, "left_min_s"));
+	for (size_t i = 0; i < sim_count(run, "scene"); i++)
+		if (run_scene(run, table, sim_item(run, "scene", i)) != 0)
+			return -1;
+	sim_note(run->report,
+		"%u seeds, the same tasks for every row; a guess among six is right in 16.7 %%. "
+		"The best is the one whose cancel alone leaves the fewest late seconds, or within "
+		"0.1 s of that.",
+		run->seeds);
+	return 0;
+}
+
+const struct sim_lane sim_lane_wrong_progress = {
+	.name = "wrong-progress",
+	.what = "Progress that is scaled, biased, stuck, missing, over 100 %: is the choice still "
+		"right?",
+	.keys = keys,
+	.seeds = 20,
+	.run = run_wrong_progress,
+};

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lane zombies: once retries sustain the storm there is no culprit left to cancel, but there is
+ * work for clients that have left. What does dropping it do to lanes 1 and 3? Owns keys and table.
+ */
+#include "sim/report/lane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/base/memory.h"
+#include "sim/setups/storm.h"
+#include "sim/setups/storm_policy.h"
+
+#define SERVICE_NS 3333333
+
+enum { STORM, OVERLOAD };
+enum { SERVE, DROP, STOP, DEADLINE };
+
+static const struct sim_key keys[] = {
+	{ "scenario", SIM_KEY_CHOICES, "all", 0, 0, "storm|overload",
+		"lane 1's outage with one retry; lane 3's twice the capacity without" },
+	{ "zombies", SIM_KEY_CHOICES, "all", 0, 0, "serve|drop|stop|deadline",
+		"serve them; drop queued ones when the client leaves; stop running ones too; drop "
+		"what cannot be answered in time any more" },
+	{ "policy", SIM_KEY_CHOICES, "none,cancel,budget,dagor", 0, 0, SIM_DEFENCES,
+		"who else defends the server" },
+	{ "load", SIM_KEY_INTS, "140,280", 1, 1000000, NULL, "originals a second of the storm" },
+	{ "overload_qps", SIM_KEY_INT, "600", 1, 1000000, NULL, "of the overload" },
+	{ "outage_ms", SIM_KEY_INT, "10000", 1, 1000000, NULL,
+		"the storm's trigger, from 30 s: nobody can cancel it" },
+	{ "retries", SIM_KEY_INT, "1", 0, 100, NULL, "in the storm" },
+	{ "slo_ms", SIM_KEY_INT, "50", 1, 1000000, NULL, "a client's objective" },
+	{ "storm_s", SIM_KEY_INT, "200", 31, 100000, NULL, "length of the storm's run" },
+	{ "overload_s", SIM_KEY_INT, "300", 2, 100000, NULL, "length of the overload's run" },
+	SIM_KEYS_DEFENCE,
+	{ 0 },
+};
+
+static const struct sim_column columns[] = {
+	{ "scenario", NULL, 0 },
+	{ "load_qps", NULL, 0 },
+	{ "policy", NULL, 0 },
+	{ "zombies", NULL, 0 },
+	{ "heals", NULL, 0 },
+	{ "heal_second", NULL, 0 },
+	{ "goodput_qps", "second half", 1 },
+	{ "success_pct", NULL, 2 },
+	{ "served_for_nobody", "attempts", 0 },
+	{ "dropped", "attempts", 0 },
+	{ "cancels", "by the core", 0 },
+	{ "no_culprit_windows", NULL, 0 },
+};
+
+static const char *zombies_name(int64_t choice)
+{
+	static const char *const names[] = { "serve", "drop", "stop", "deadline" };
+	return names[choice];
+}
+
+static struct sim_storm describe(
+	const struct sim_run *run, int64_t scenario, uint64_t load, int64_t zombies)
+{
+	bool overload = scenario == OVERLOAD;
+	struct sim_storm storm = {
+		.load_qps = load,
+		.retries = overload ? 0 : (uint32_t)sim_int(run, "retries"),
+		.hold_ns = overload ? 0 : (uint64_t)sim_int(run, "outage_ms") * SIM_NS_PER_MS,
+		.culprit_exempt = true,
+		.duration_ns =
+			(uint64_t)sim_int(run, overload ? "overload_s" : "storm_s") * SIM_NS_PER_S,
+		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
+	};
+	storm.world.zombies = zombies == SERVE	? SIM_ZOMBIES_SERVE
+			      : zombies == STOP ? SIM_ZOMBIES_CANCEL
+						: SIM_ZOMBIES_DROP_QUEUED;
+	storm.world.zombie_lead_ns = zombies == DEADLINE ? SERVICE_NS : 0;
+	return storm;
+}
+
+static void put_row(struct sim_table *table, int64_t scenario, const struct sim_storm *storm,
+	const char *policy, int64_t zombies, const struct sim_storm_outcome *o)
+{
+	uint64_t half_s = storm->duration_ns / SIM_NS_PER_S - storm->duration_ns / SIM_NS_PER_S / 2;
+	sim_row(table);
+	sim_put_text(table, scenario == OVERLOAD ? "overload" : "storm");
+	sim_put_int(table, (int64_t)storm->load_qps);
+	sim_put_text(table, policy);
+	sim_put_text(table, zombies_name(zombies));
+	if (scenario == OVERLOAD)
+		sim_put_none(table);
+	else
+		sim_put_bool(table, o->heals);
+	if (o->heals)
+		sim_put_int(table, o->heal_s);
+	else
+		sim_put_none(table);
+	sim_put_real(table, (double)o->second_half_goodput / (double)half_s);
+	sim_put_real(table, 100.0 * (double)o->goodput / (double)o->offered);
+	sim_put_int(table, (int64_t)o->zombies);
+	sim_put_int(table, (int64_t)o->stopped);
+	sim_put_int(table, (int64_t)o->cancels);
+	sim_put_int(table, (int64_t)o->regular_windows);
+}
+
+/* `series` NULL: this run is not drawn. */
+static int run_one(struct sim_run *run, struct sim_table *table, struct sim_series *series,
+	int64_t scenario, uint64_t load, size_t policy, int64_t zombies)
+{
+	struct sim_defender *defender = sim_alloc(1, sizeof *defender);
+	struct sim_storm storm = describe(run, scenario, load, zombies);
+	struct sim_storm_outcome outcome;
+	struct sim_result result = { 0 };
+	const char *why = "the budget or the gate is refused";
+	struct sim_world *world = NULL;
+	if (sim_defend(run, sim_defence_bits(policy), defender, &storm) == 0)
+		world = sim_storm_new(&storm, &why);
+	if (world) {
+		sim_world_run(world);
+		sim_world_result(world, &result);
+		sim_storm_read(&storm, world, &outcome);
+		put_row(table, scenario, &storm, sim_defence_name(policy), zombies, &outcome);
+		for (size_t i = 0; series && i < result.window_count; i++)
+			sim_plot_point(series, (double)i, (double)result.windows[i].goodput);
+		why = result.broken;
+	}
+	if (result.bound)
+		sim_note(run->report, "a run at %llu QPS stopped at its bound on the %s",
+			(unsigned long long)load, result.bound);
+	sim_world_free(world);
+	free(defender);
+	return why ? sim_fail(run, "zombies: %s", why) : 0;
+}
+
+static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t scenario)
+{
+	size_t loads = scenario == OVERLOAD ? 1 : sim_count(run, "load");
+	size_t policies = sim_count(run, "policy"), kinds = sim_count(run, "zombies");
+	size_t total = loads * policies * kinds;
+	char title[64];
+	snprintf(title, sizeof title, "Goodput, %s, policy %s",
+		scenario == OVERLOAD ? "overload" : "storm",
+		sim_defence_name((size_t)sim_item(run, "policy", 0)));
+	struct sim_plot *plot =
+		sim_report_plot(run->report, title, "second", "requests a second", SIM_AXIS_LINEAR);
+	for (size_t i = 0; i < total; i++) {
+		uint64_t load = (uint64_t)(scenario == OVERLOAD
+						   ? sim_int(run, "overload_qps")
+						   : sim_item(run, "load", i / (policies * kinds)));
+		size_t policy = (size_t)sim_item(run, "policy", i / kinds % policies);
+		struct sim_series *series = NULL;
+		if (i / kinds % policies == 0) {
+			char label[48];
+			snprintf(label, sizeof label, "%s, %llu QPS",
+				zombies_name(sim_item(run, "zombies", i % kinds)),
+				(unsigned long long)load);
+			series = sim_plot_series(plot, label, SIM_LINES);
+		}
+		if (run_one(run, table, series, scenario, load, policy,
+			    sim_item(run, "zombies", i % kinds)) != 0)
+			return -1;
+		sim_progress(run, i + 1, total);
+	}
+	return 0;
+}
+
+static int run_zombies(struct sim_run *run)
+{
+	struct sim_table *table =
+		sim_report_table(run->report, "zombies", "Work whose client has left",
+			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
+	for (size_t i = 0; i < sim_count(run, "scenario"); i++)
+		if (run_scenario(run, table, sim_item(run, "scenario", i)) != 0)
+			return -1;
+	sim_note(run->report, "The trigger is an outage nobody can cancel: what is left to cancel "
+			      "afterwards is abandoned work.");
+	return 0;
+}
+
+const struct sim_lane sim_lane_zombies = {
+	.name = "zombies",
+	.what = "Abandoned work: serve it, drop it from the queue, stop it, refuse what comes too "
+		"late",
+	.keys = keys,
+	.run = run_zombies,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lane.h - a lane is one question put to the simulator, with a table as its answer.
+ *
+ * To add one: a file lanes/NAME.c with a `const struct sim_lane sim_lane_NAME`, and one row in
+ * lanes/lanes.def. `run` reads its keys, simulates, and fills run->report; it prints
+ * nothing itself and depends on nothing but its keys and seeds, so a run can be repeated to the
+ * byte.
+ */
+#ifndef SIM_REPORT_LANE_H
+#define SIM_REPORT_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/base/clock.h"
+#include "sim/report/options.h"
+#include "sim/report/report.h"
+
+#define SIM_SEEDS_MAX 1000
+
+struct sim_run;
+
+struct sim_lane {
+	const char *name;
+	int number;		    /* short form on the command line; 0 = none */
+	const char *what;	    /* the question, one line */
+	const struct sim_key *keys; /* ended by a key without a name; may be NULL */
+	uint32_t seeds;		    /* repetitions by default; 0 = no randomness enters */
+	/* 0, or negative after sim_fail. */
+	int (*run)(struct sim_run *run);
+};
+
+struct sim_run {
+	const struct sim_lane *lane;
+	struct sim_options options;
+	struct sim_report *report;
+	uint64_t seed;	       /* of the first repetition; the i-th uses seed + i */
+	uint32_t seeds;	       /* repetitions, at least 1 */
+	uint64_t events_limit; /* bound of one simulated run */
+	bool progress;	       /* draw the bar */
+	void *context;	       /* of a lane made from a file */
+	char error[SIM_ERROR_MAX];
+};
+
+/* Values of this run; asking for a key the lane has not declared aborts. */
+int64_t sim_int(const struct sim_run *run, const char *key);	  /* INT, FLAG, CHOICE (index) */
+double sim_real(const struct sim_run *run, const char *key);	  /* REAL */
+bool sim_flag(const struct sim_run *run, const char *key);	  /* FLAG */
+const char *sim_text(const struct sim_run *run, const char *key); /* as written */
+bool sim_given(const struct sim_run *run, const char *key);	  /* set by the user */
+size_t sim_count(const struct sim_run *run, const char *key);	  /* INTS, CHOICES, REALS: length */
+int64_t sim_item(const struct sim_run *run, const char *key, size_t index); /* INTS, CHOICES */
+double sim_real_item(const struct sim_run *run, const char *key, size_t index);
+
+/* One error line; returns -1, for `return sim_fail(run, …)`. */
+__attribute__((format(printf, 2, 3))) int sim_fail(struct sim_run *run, const char *format, ...);
+/* Moves the progress bar of a sweep (stderr, only where someone looks). */
+void sim_progress(const struct sim_run *run, size_t done, size_t total);
+/* Says in the report that a bound cut `what` short, if the clock hit one; true if it did. */
+bool sim_report_bound(struct sim_run *run, const char *what, const struct sim_clock *clock);
+
+#endif

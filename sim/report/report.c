@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collects what a lane found. Owns every string and row until the report is freed; knows neither
+ * formats (print.c) nor gnuplot (plot.c).
+ */
+#include "sim/report/report.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/memory.h"
+#include "sim/report/parts.h"
+
+#define NOTE_MAX 2048
+
+struct sim_report *sim_report_new(void)
+{
+	return sim_alloc(1, sizeof(struct sim_report));
+}
+
+static void cell_free(struct sim_cell *cell)
+{
+	if (cell->kind == SIM_CELL_TEXT)
+		free(cell->text);
+}
+
+static void table_free(struct sim_table *table)
+{
+	for (size_t i = 0; i < table->row_count * table->column_count; i++)
+		cell_free(&table->cells[i]);
+	for (size_t i = 0; i < table->column_count; i++) {
+		free(table->columns[i].name);
+		free(table->columns[i].unit);
+	}
+	free(table->cells);
+	free(table->columns);
+	free(table->name);
+	free(table->title);
+	free(table);
+}
+
+static void plot_free(struct sim_plot *plot)
+{
+	for (struct sim_series *series = plot->series, *next; series; series = next) {
+		next = series->next;
+		free(series->label);
+		free(series->points);
+		free(series);
+	}
+	free(plot->title);
+	free(plot->x_label);
+	free(plot->y_label);
+	free(plot);
+}
+
+void sim_report_free(struct sim_report *report)
+{
+	for (struct sim_table *table = report->tables, *next; table; table = next) {
+		next = table->next;
+		table_free(table);
+	}
+	for (struct sim_plot *plot = report->plots, *next; plot; plot = next) {
+		next = plot->next;
+		plot_free(plot);
+	}
+	for (size_t i = 0; i < report->fact_count; i++) {
+		free(report->facts[i].name);
+		cell_free(&report->facts[i].cell);
+	}
+	for (size_t i = 0; i < report->note_count; i++)
+		free(report->notes[i]);
+	free(report->facts);
+	free(report->notes);
+	free(report);
+}
+
+struct sim_table *sim_report_table(struct sim_report *report, const char *name, const char *title,
+	enum sim_table_use use, const struct sim_column *columns, size_t column_count)
+{
+	struct sim_table *table = sim_alloc(1, sizeof(*table)), **end = &report->tables;
+	*table = (struct sim_table){
+		.name = sim_copy_text(name),
+		.title = sim_copy_text(title),
+		.use = use,
+		.columns = sim_alloc(column_count, sizeof(*table->columns)),
+		.column_count = column_count,
+		.next_column = column_count,
+	};
+	for (size_t i = 0; i < column_count; i++)
+		table->columns[i] = (struct sim_head){
+			.name = sim_copy_text(columns[i].name),
+			.unit = columns[i].unit ? sim_copy_text(columns[i].unit) : NULL,
+			.decimals = columns[i].decimals,
+		};
+	while (*end)
+		end = &(*end)->next;
+	*end = table;
+	return table;
+}
+
+void sim_row(struct sim_table *table)
+{
+	size_t wanted = (table->row_count + 1) * table->column_count;
+	table->cells = sim_grow(table->cells, &table->cell_capacity, wanted, sizeof(*table->cells));
+	memset(&table->cells[table->row_count * table->column_count], 0,
+		table->column_count * sizeof(*table->cells));
+	table->row_count++;
+	table->next_column = 0;
+}
+
+static void put(struct sim_table *table, struct sim_cell cell)
+{
+	assert(table->row_count > 0 && table->next_column < table->column_count);
+	cell.decimals = table->columns[table->next_column].decimals;
+	table->cells[(table->row_count - 1) * table->column_count + table->next_column++] = cell;
+}
+
+void sim_put_int(struct sim_table *table, int64_t value)
+{
+	put(table, (struct sim_cell){ .kind = SIM_CELL_INT, .integer = value });
+}
+
+void sim_put_real(struct sim_table *table, double value)
+{
+	put(table, (struct sim_cell){ .kind = SIM_CELL_REAL, .real = value });
+}
+
+void sim_put_bool(struct sim_table *table, bool value)
+{
+	put(table, (struct sim_cell){ .kind = SIM_CELL_BOOL, .integer = value });
+}
+
+void sim_put_text(struct sim_table *table, const char *value)
+{
+	put(table, (struct sim_cell){ .kind = SIM_CELL_TEXT, .text = sim_copy_text(value) });
+}
+
+void sim_put_none(struct sim_table *table)
+{
+	put(table, (struct sim_cell){ .kind = SIM_CELL_NONE });
+}
+
+static void fact(struct sim_report *report, const char *name, struct sim_cell cell)
+{
+	report->facts = sim_grow(report->facts, &report->fact_capacity, report->fact_count + 1,
+		sizeof(*report->facts));
+	report->facts[report->fact_count++] =
+		(struct sim_fact){ .name = sim_copy_text(name), .cell = cell };
+}
+
+void sim_fact_int(struct sim_report *report, const char *name, int64_t value)
+{
+	fact(report, name, (struct sim_cell){ .kind = SIM_CELL_INT, .integer = value });
+}
+
+void sim_fact_real(struct sim_report *report, const char *name, double value, int decimals)
+{
+	fact(report, name,
+		(struct sim_cell){ .kind = SIM_CELL_REAL, .real = value, .decimals = decimals });
+}
+
+void sim_fact_bool(struct sim_report *report, const char *name, bool value)
+{
+	fact(report, name, (struct sim_cell){ .kind = SIM_CELL_BOOL, .integer = value });
+}
+
+void sim_fact_text(struct sim_report *report, const char *name, const char *value)
+{
+	fact(report, name,
+		(struct sim_cell){ .kind = SIM_CELL_TEXT, .text = sim_copy_text(value) });
+}
+
+void sim_fact_none(struct sim_report *report, const char *name)
+{
+	fact(report, name, (struct sim_cell){ .kind = SIM_CELL_NONE });
+}
+
+void sim_note(struct sim_report *report, const char *format, ...)
+{
+	char text[NOTE_MAX];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	report->notes = sim_grow(report->notes, &report->note_capacity, report->note_count + 1,
+		sizeof(*report->notes));
+	report->notes[report->note_count++] = sim_copy_text(text);
+}
+
+struct sim_plot *sim_report_plot(struct sim_report *report, const char *title, const char *x_label,
+	const char *y_label, unsigned axes)
+{
+	struct sim_plot *plot = sim_alloc(1, sizeof(*plot)), **end = &report->plots;
+	*plot = (struct sim_plot){
+		.title = sim_copy_text(title),
+		.x_label = sim_copy_text(x_label),
+		.y_label = sim_copy_text(y_label),
+		.axes = axes,
+	};
+	while (*end)
+		end = &(*end)->next;
+	*end = plot;
+	return plot;
+}
+
+struct sim_series *sim_plot_series(struct sim_plot *plot, const char *label, enum sim_style style)
+{
+	struct sim_series *series = sim_alloc(1, sizeof(*series)), **end = &plot->series;
+	series->label = sim_copy_text(label);
+	series->style = style;
+	while (*end)
+		end = &(*end)->next;
+	*end = series;
+	return series;
+}
+
+void sim_plot_cell(struct sim_series *series, double x, double y, double value)
+{
+	series->points = sim_grow(
+		series->points, &series->capacity, series->count + 1, sizeof(*series->points));
+	series->points[series->count++] = (struct sim_point){ .x = x, .y = y, .value = value };
+}
+
+void sim_plot_point(struct sim_series *series, double x, double y)
+{
+	sim_plot_cell(series, x, y, 0.0);
+}

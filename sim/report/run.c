@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a lane uses while it runs: its values, its one error line, the progress bar, the remark that
+ * a bound was hit. Knows no lane.
+ */
+#include "sim/report/lane.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BAR_CELLS 40
+
+static const struct sim_setting *setting(const struct sim_run *run, const char *key)
+{
+	const struct sim_setting *found = sim_options_find(&run->options, key);
+	if (!found) {
+		fprintf(stderr, "cancel-sim: lane %s asked for its undeclared key '%s'\n",
+			run->lane->name, key);
+		abort();
+	}
+	return found;
+}
+
+int64_t sim_int(const struct sim_run *run, const char *key)
+{
+	return setting(run, key)->integer;
+}
+
+double sim_real(const struct sim_run *run, const char *key)
+{
+	return setting(run, key)->real;
+}
+
+bool sim_flag(const struct sim_run *run, const char *key)
+{
+	return setting(run, key)->integer != 0;
+}
+
+const char *sim_text(const struct sim_run *run, const char *key)
+{
+	return setting(run, key)->text;
+}
+
+bool sim_given(const struct sim_run *run, const char *key)
+{
+	return setting(run, key)->given;
+}
+
+size_t sim_count(const struct sim_run *run, const char *key)
+{
+	return setting(run, key)->list_count;
+}
+
+int64_t sim_item(const struct sim_run *run, const char *key, size_t index)
+{
+	const struct sim_setting *list = setting(run, key);
+	assert(list->list && index < list->list_count);
+	return list->list[index];
+}
+
+double sim_real_item(const struct sim_run *run, const char *key, size_t index)
+{
+	const struct sim_setting *list = setting(run, key);
+	assert(list->reals && index < list->list_count);
+	return list->reals[index];
+}
+
+int sim_fail(struct sim_run *run, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(run->error, sizeof(run->error), format, args);
+	va_end(args);
+	return -1;
+}
+
+void sim_progress(const struct sim_run *run, size_t done, size_t total)
+{
+	if (!run->progress || total == 0)
+		return;
+	int filled = (int)(done * BAR_CELLS / total);
+	fprintf(stderr, "\r%s [%.*s%*s] %zu/%zu", run->lane->name, filled,
+		"########################################", BAR_CELLS - filled, "", done, total);
+	if (done >= total)
+		fprintf(stderr, "\r%*s\r", BAR_CELLS + 60, "");
+	fflush(stderr);
+}
+
+bool sim_report_bound(struct sim_run *run, const char *what, const struct sim_clock *clock)
+{
+	const char *bound = sim_clock_bound(clock);
+	if (!bound)
+		return false;
+	sim_note(run->report, "%s stopped at its bound on %s (%.3f s, %llu events)", what, bound,
+		(double)clock->now_ns / 1e9, (unsigned long long)clock->events);
+	return true;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Running a described scenario over its sweep and seeds, and its tables and plots. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/base/memory.h"
+#include "sim/scenario/parts.h"
+#include "sim/base/stats.h"
+
+#define CLIENT_FIGURES	7
+#define SERVICE_FIGURES 6
+
+static const struct sim_column client_columns[CLIENT_FIGURES + 1] = {
+	{ "goodput_qps", NULL, 1 },
+	{ "goodput_ci95", "+-", 1 },
+	{ "success_pct", NULL, 1 },
+	{ "attempts_qps", NULL, 1 },
+	{ "p50_ms", "from schedule", 1 },
+	{ "p99_ms", "from schedule", 1 },
+	{ "p99_send_ms", "from sending", 1 },
+	{ "p99_ci95", "+-", 1 },
+};
+
+static const struct sim_column service_columns[SERVICE_FIGURES] = {
+	{ "arrivals_qps", NULL, 1 },
+	{ "rejected_pct", "of arrivals", 1 },
+	{ "busy_pct", "of workers", 1 },
+	{ "queuing_ms", "mean", 2 },
+	{ "wasted_pct", "of work", 1 },
+	{ "hit_pct", "of the cache", 1 },
+};
+
+struct sweep_state {
+	const struct sim_scenario *scenario;
+	size_t at[SIM_SWEEPS_MAX];
+	size_t points, done;
+};
+
+struct client_figures {
+	struct sim_stats goodput, success, attempts, p50, p99, p99_send;
+};
+
+struct service_figures {
+	struct sim_stats arrivals, rejected, busy, queuing, wasted, hit;
+};
+
+static size_t names_of(
+	const struct sim_scenario *scenario, enum section_kind kind, const char **names)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < scenario->section_count; i++)
+		if (scenario->sections[i].kind == kind)
+			names[count++] = scenario->sections[i].name;
+	return count;
+}
+
+/* Sweep keys, who, figures. */
+static struct sim_table *make_table(struct sim_run *run, const struct sim_scenario *scenario,
+	const char *name, const char *title, const char *who, enum sim_table_use use,
+	const struct sim_column *figures, size_t figure_count)
+{
+	struct sim_column columns[SIM_SWEEPS_MAX + 1 + 16] = { 0 };
+	size_t count = 0;
+	for (size_t i = 0; i < scenario->sweep_count; i++)
+		columns[count++] = (struct sim_column){ scenario->sweeps[i].key, NULL, 0 };
+	columns[count++] = (struct sim_column){ who, NULL, 0 };
+	for (size_t i = 0; i < figure_count; i++)
+		columns[count++] = figures[i];
+	return sim_report_table(run->report, name, title, use, columns, count);
+}
+
+static void begin_row(struct sim_table *table, const struct sweep_state *state, const char *who)
+{
+	sim_row(table);
+	for (size_t i = 0; i < state->scenario->sweep_count; i++)
+		sim_put_text(table, state->scenario->sweeps[i].values[state->at[i]]);
+	sim_put_text(table, who);
+}
+
+/* ---- One run ---- */
+
+static void add_client(
+	struct client_figures *f, const struct sim_traffic_result *r, double measured_s)
+{
+	sim_stats_add(&f->goodput, (double)r->succeeded / measured_s);
+	sim_stats_add(&f->attempts, (double)r->attempts / measured_s);
+	sim_stats_add(&f->success,
+		r->originals > 0 ? 100.0 * (double)r->succeeded / (double)r->originals : 0.0);
+	sim_stats_add(&f->p50, (double)sim_histogram_percentile(r->latency, 50.0) / 1e6);
+	sim_stats_add(&f->p99, (double)sim_histogram_percentile(r->latency, 99.0) / 1e6);
+	sim_stats_add(&f->p99_send, (double)sim_histogram_percentile(r->from_send, 99.0) / 1e6);
+}
+
+static double share(double part, double all)
+{
+	return all > 0.0 ? 100.0 * part / all : 0.0;
+}
+
+static void add_service(struct service_figures *f, const struct sim_service_result *r,
+	double measured_s, double warm_up_s, double bin_s, double workers)
+{
+	size_t first_bin = (size_t)(warm_up_s / bin_s);
+	double busy_ns = 0.0, queuing_ns = 0.0, started = 0.0;
+	for (size_t i = first_bin; i < r->probe_count; i++) {
+		busy_ns += (double)r->probes[i].busy_ns;
+		queuing_ns += (double)r->probes[i].queuing_sum_ns;
+		started += (double)r->probes[i].started;
+	}
+	double probed_ns = (double)(r->probe_count - first_bin) * bin_s * 1e9;
+	sim_stats_add(&f->arrivals, (double)r->arrivals / measured_s);
+	sim_stats_add(
+		&f->rejected, share((double)(r->rejected + r->shed_at_head), (double)r->arrivals));
+	sim_stats_add(&f->busy, share(busy_ns, probed_ns * workers));
+	sim_stats_add(&f->queuing, started > 0.0 ? queuing_ns / started / 1e6 : 0.0);
+	sim_stats_add(&f->wasted, share((double)r->wasted, (double)r->served));
+	sim_stats_add(&f->hit, share((double)r->cache_hit, (double)r->cache_asked));
+}
+
+static double option(const struct sim_run *run, const char *section, const char *key)
+{
+	char name[128];
+	snprintf(name, sizeof(name), "%s.%s", section, key);
+	return (double)sim_int(run, name);
+}
+
+static void put_windows(struct sim_table *table, const struct sweep_state *state, const char *who,
+	const struct sim_traffic_result *result)
+{
+	for (size_t second = 0; second < result->window_count; second++) {
+		const struct sim_traffic_window *row = &result->windows[second];
+		begin_row(table, state, who);
+		sim_put_int(table, (int64_t)second);
+		sim_put_int(table, row->attempts);
+		sim_put_int(table, row->rejected);
+		sim_put_int(table, row->goodput);
+		sim_put_int(table, row->timed_out);
+	}
+}
+
+static void plot_windows(
+	struct sim_plot *plot, const char *who, const struct sim_traffic_result *result)
+{
+	char label[96];
+	snprintf(label, sizeof(label), "offered, %s", who);
+	struct sim_series *offered = sim_plot_series(plot, label, SIM_STEPS);
+	snprintf(label, sizeof(label), "goodput, %s", who);
+	struct sim_series *goodput = sim_plot_series(plot, label, SIM_STEPS);
+	for (size_t second = 0; second < result->window_count; second++) {
+		sim_plot_point(offered, (double)second, result->windows[second].attempts);
+		sim_plot_point(goodput, (double)second, result->windows[second].goodput);
+	}
+}
+
+/* ---- A point of the sweep: all seeds ---- */
+
+struct tables {
+	struct sim_table *clients, *services, *windows;
+	struct sim_plot *over_time, *over_sweep;
+	struct sim_series *
+		*series; /* of over_sweep: its clients for each value of the second key */
+};
+
+/* Where a point lies along the first swept key: its value, or its place where values are words. */
+static double x_of(const struct sweep_state *state)
+{
+	const struct sweep *sweep = &state->scenario->sweeps[0];
+	for (size_t i = 0; i < sweep->count; i++) {
+		char *end;
+		strtod(sweep->values[i], &end);
+		if (*end)
+			return (double)state->at[0];
+	}
+	return strtod(sweep->values[state->at[0]], NULL);
+}
+
+static void plot_sweep(
+	struct sim_run *run, const struct sim_scenario *scenario, struct tables *tables)
+{
+	const char *names[SIM_SECTIONS_MAX];
+	const struct sweep *second = &scenario->sweeps[1];
+	size_t count = names_of(scenario, SECTION_CLIENTS, names);
+	size_t rows = scenario->sweep_count > 1 ? second->count : 1;
+	tables->over_sweep = sim_report_plot(run->report, run->lane->what, scenario->sweeps[0].key,
+		"goodput, requests a second", 0);
+	tables->series = sim_alloc(rows * count, sizeof(struct sim_series *));
+	for (size_t i = 0; i < rows * count; i++) {
+		char label[2 * SIM_SCENARIO_TEXT_MAX];
+		const char *who = names[i % count];
+		if (scenario->sweep_count > 1)
+			snprintf(label, sizeof(label), "%s, %s %s", who, second->key,
+				second->values[i / count]);
+		else
+			snprintf(label, sizeof(label), "%s", who);
+		tables->series[i] = sim_plot_series(tables->over_sweep, label, SIM_LINES_POINTS);
+	}
+}
+
+static int run_seed(struct sim_run *run, struct sweep_state *state, struct tables *tables,
+	uint32_t seed, struct client_figures *clients, struct service_figures *services)
+{
+	const struct sim_scenario *scenario = state->scenario;
+	const char *names[SIM_SECTIONS_MAX], *why;
+	char error[SIM_ERROR_MAX];
+	struct sim_services *model = scenario_build(scenario, run, run->seed + seed, error);
+	if (!model)
+		return sim_fail(run, "%.200s", error);
+	if (sim_services_run(model, &why) < 0) {
+		sim_services_free(model);
+		return sim_fail(run, "%s: %s", scenario->path, why);
+	}
+	if (sim_services_bound(model))
+		sim_note(run->report, "seed %llu: stopped at its bound on the %s",
+			(unsigned long long)(run->seed + seed), sim_services_bound(model));
+	double warm_up_s = option(run, "run", "warm_up_s");
+	double measured_s =
+		option(run, "run", "duration_s") - warm_up_s - option(run, "run", "drain_s");
+	size_t count = names_of(scenario, SECTION_CLIENTS, names);
+	for (uint32_t i = 0; i < count; i++) {
+		struct sim_traffic_result result;
+		sim_services_traffic_result(model, i, &result);
+		add_client(&clients[i], &result, measured_s);
+		if (seed == 0)
+			put_windows(tables->windows, state, names[i], &result);
+		if (seed == 0 && tables->over_time)
+			plot_windows(tables->over_time, names[i], &result);
+	}
+	double bin_s =
+		(double)scenario_bin_ns((uint64_t)option(run, "run", "duration_s") * SIM_NS_PER_S) /
+		1e9;
+	count = names_of(scenario, SECTION_SERVICE, names);
+	for (uint32_t i = 0; i < count; i++) {
+		struct sim_service_result result;
+		double workers =
+			option(run, names[i], "servers") * option(run, names[i], "workers");
+		sim_services_result(model, i, &result);
+		add_service(&services[i], &result, measured_s, warm_up_s, bin_s, workers);
+	}
+	sim_services_free(model);
+	return 0;
+}
+
+static void put_client(struct sim_table *table, const struct client_figures *f)
+{
+	sim_put_real(table, sim_stats_mean(&f->goodput));
+	sim_put_real(table, sim_stats_ci95(&f->goodput));
+	sim_put_real(table, sim_stats_mean(&f->success));
+	sim_put_real(table, sim_stats_mean(&f->attempts));
+	sim_put_real(table, sim_stats_mean(&f->p50));
+	sim_put_real(table, sim_stats_mean(&f->p99));
+	sim_put_real(table, sim_stats_mean(&f->p99_send));
+	sim_put_real(table, sim_stats_ci95(&f->p99));
+}
+
+static void put_service(struct sim_table *table, const struct service_figures *f)
+{
+	sim_put_real(table, sim_stats_mean(&f->arrivals));
+	sim_put_real(table, sim_stats_mean(&f->rejected));
+	sim_put_real(table, sim_stats_mean(&f->busy));
+	sim_put_real(table, sim_stats_mean(&f->queuing));
+	sim_put_real(table, sim_stats_mean(&f->wasted));
+	sim_put_real(table, sim_stats_mean(&f->hit));
+}
+
+static int run_point(struct sim_run *run, struct sweep_state *state, struct tables *tables)
+{
+	struct client_figures clients[SIM_SCENARIO_CLIENTS] = { 0 };
+	struct service_figures services[SIM_SCENARIO_SERVICES] = { 0 };
+	const char *names[SIM_SECTIONS_MAX];
+	for (uint32_t seed = 0; seed < run->seeds; seed++) {
+		if (run_seed(run, state, tables, seed, clients, services) < 0)
+			return -1;
+		sim_progress(run, ++state->done, state->points * run->seeds);
+	}
+	size_t count = names_of(state->scenario, SECTION_CLIENTS, names);
+	for (size_t i = 0; i < count; i++) {
+		begin_row(tables->clients, state, names[i]);
+		put_client(tables->clients, &clients[i]);
+		if (tables->series)
+			sim_plot_point(tables->series[state->at[1] * count + i], x_of(state),
+				sim_stats_mean(&clients[i].goodput));
+	}
+	count = names_of(state->scenario, SECTION_SERVICE, names);
+	for (size_t i = 0; i < count; i++) {
+		begin_row(tables->services, state, names[i]);
+		put_service(tables->services, &services[i]);
+	}
+	return 0;
+}
+
+static void make_tables(
+	struct sim_run *run, const struct sim_scenario *scenario, struct tables *tables)
+{
+	static const struct sim_column window_columns[] = {
+		{ "second", NULL, 0 },
+		{ "offered", NULL, 0 },
+		{ "rejected", NULL, 0 },
+		{ "goodput", NULL, 0 },
+		{ "timed_out", NULL, 0 },
+	};
+	tables->clients = make_table(run, scenario, "clients", "What clients got", "clients",
+		SIM_TABLE_ALL, client_columns, CLIENT_FIGURES + 1);
+	tables->services = make_table(run, scenario, "services", "What services did", "service",
+		SIM_TABLE_ALL, service_columns, SERVICE_FIGURES);
+	tables->windows = make_table(run, scenario, "windows", "A row a second, first seed",
+		"clients", SIM_TABLE_DATA_ONLY, window_columns, 5);
+	if (scenario->sweep_count > 0)
+		plot_sweep(run, scenario, tables);
+	else
+		tables->over_time = sim_report_plot(
+			run->report, run->lane->what, "second", "requests a second", 0);
+}
+
+/* Sets the sweep's keys for the point; false past the last one. */
+static bool next_point(struct sweep_state *state)
+{
+	for (size_t i = state->scenario->sweep_count; i > 0; i--) {
+		if (++state->at[i - 1] < state->scenario->sweeps[i - 1].count)
+			return true;
+		state->at[i - 1] = 0;
+	}
+	return false;
+}
+
+int scenario_run(struct sim_run *run)
+{
+	const struct sim_scenario *scenario = run->context;
+	struct sweep_state state = { .scenario = scenario, .points = 1 };
+	struct tables tables = { 0 };
+	char error[SIM_ERROR_MAX];
+	int status = 0;
+	make_tables(run, scenario, &tables);
+	for (size_t i = 0; i < scenario->sweep_count; i++)
+		state.points *= scenario->sweeps[i].count;
+	do {
+		for (size_t i = 0; i < scenario->sweep_count && status == 0; i++)
+			if (sim_options_set(&run->options, scenario->sweeps[i].key,
+				    scenario->sweeps[i].values[state.at[i]], error) < 0)
+				status = sim_fail(run, "%.200s", error);
+		if (status == 0)
+			status = run_point(run, &state, &tables);
+	} while (status == 0 && next_point(&state));
+	free(tables.series);
+	return status;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A gate and a budget as the three hooks of a policy, and what is counted on the way. Decides
+ * nothing: the gate's rules are libcancel/admission's, the server's are single/causal.c's.
+ */
+#include "sim/setups/gated_server.h"
+
+#include <stdlib.h>
+
+#include "sim/base/histogram.h"
+#include "sim/base/memory.h"
+#include "sim/setups/single_keys.h"
+
+#define FINE_LEVELS 128
+
+struct scope_count {
+	uint64_t from; /* the first original of the scope */
+	uint64_t in_time[SIM_LEVELS_MAX];
+	struct sim_histogram latency;
+};
+
+struct world {
+	const struct sim_gated *setup;
+	struct cancel_dagor gate;
+	struct cancel_bucket bucket;
+	struct scope_count whole, second_half;
+};
+
+/* Set once, where the request enters; a retry inherits it. */
+static uint32_t priority_of(const struct world *world, uint64_t original)
+{
+	uint32_t levels = world->setup->levels;
+	return cancel_dagor_priority(&world->gate, original * world->setup->single.interval_ns,
+		(uint32_t)(original % levels), original / levels);
+}
+
+static bool admit(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
+{
+	struct world *world = state;
+	return cancel_dagor_admit(&world->gate, now_ns, priority_of(world, attempt->original));
+}
+
+static bool allow_retry(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
+{
+	struct world *world = state;
+	(void)attempt;
+	return cancel_bucket_admit(&world->bucket, now_ns, 1);
+}
+
+static void observe_queuing(void *state, uint64_t now_ns, uint64_t queuing_ns)
+{
+	struct world *world = state;
+	cancel_dagor_observe(&world->gate, now_ns, queuing_ns);
+}
+
+static void count(struct scope_count *scope, const struct sim_attempt *attempt, uint32_t level,
+	uint64_t latency_ns, bool in_time)
+{
+	if (attempt->original < scope->from)
+		return;
+	sim_histogram_add(&scope->latency, latency_ns);
+	scope->in_time[level] += in_time;
+}
+
+static void served(void *state, const struct sim_attempt *attempt, uint64_t done_ns, bool in_time)
+{
+	struct world *world = state;
+	uint32_t level = (uint32_t)(attempt->original % world->setup->levels);
+	uint64_t latency_ns = done_ns - attempt->arrival_ns;
+	count(&world->whole, attempt, level, latency_ns, in_time);
+	count(&world->second_half, attempt, level, latency_ns, in_time);
+}
+
+static int world_init(struct world *world, const struct sim_gated *setup)
+{
+	struct cancel_dagor_options gate = {
+		.struct_size = sizeof(gate),
+		.business_levels = setup->levels,
+		.user_levels = setup->gate == SIM_GATE_FINE ? FINE_LEVELS : 1,
+		.rule = setup->rule,
+		.window_ns = setup->window_ns,
+		.window_requests = setup->window_requests,
+		.threshold_ns = setup->threshold_ns,
+	};
+	struct cancel_bucket_options bucket = {
+		.struct_size = sizeof(bucket),
+		.rate = setup->budget_per_s,
+		.burst = setup->burst,
+	};
+	uint64_t half_ns = setup->single.duration_ns / 2, interval_ns = setup->single.interval_ns;
+	world->setup = setup;
+	world->second_half.from = (half_ns + interval_ns - 1) / interval_ns;
+	return cancel_dagor_init(&world->gate, &gate) < 0 ||
+			       cancel_bucket_init(&world->bucket, &bucket) < 0
+		       ? -1
+		       : 0;
+}
+
+/* Originals of one level in [from, to). */
+static uint64_t originals(uint64_t from, uint64_t to, uint32_t level, uint32_t levels)
+{
+	uint64_t below_to = (to + levels - 1 - level) / levels;
+	uint64_t below_from = (from + levels - 1 - level) / levels;
+	return below_to - below_from;
+}
+
+static void scope_result(const struct world *world, const struct scope_count *scope,
+	const struct sim_windows *windows, size_t from_second, struct sim_gated_scope *result)
+{
+	const struct sim_single *s = &world->setup->single;
+	uint64_t sent = (s->duration_ns + s->interval_ns - 1) / s->interval_ns, goodput = 0;
+	for (size_t second = from_second; second < windows->count; second++) {
+		goodput += windows->rows[second].goodput;
+		result->rejected += windows->rows[second].rejected;
+	}
+	result->goodput_qps = (double)goodput / (double)(windows->count - from_second);
+	result->p99_ns = sim_histogram_percentile(&scope->latency, 99.0);
+	for (uint32_t level = 0; level < world->setup->levels; level++) {
+		uint64_t all = originals(scope->from, sent, level, world->setup->levels);
+		result->success_pct[level] =
+			all > 0 ? 100.0 * (double)scope->in_time[level] / (double)all : 0.0;
+	}
+}
+
+int sim_gated_run(const struct sim_gated *setup, struct sim_gated_result *result)
+{
+	struct world *world = sim_alloc(1, sizeof(*world));
+	struct sim_policy policy = {
+		.state = world,
+		.admit = setup->gate != SIM_GATE_NONE ? admit : NULL,
+		.observe_queuing = setup->gate != SIM_GATE_NONE ? observe_queuing : NULL,
+		.allow_retry = setup->has_budget ? allow_retry : NULL,
+	};
+	struct sim_causal_options options = {
+		.policy = &policy,
+		.retry_on_reject = setup->retry_on_reject,
+		.reject_backoff_ns = setup->reject_backoff_ns,
+		.reject_cost_ns = setup->reject_cost_ns,
+		.served = served,
+		.served_state = world,
+		.events_limit = setup->events_limit,
+	};
+	*result = (struct sim_gated_result){ 0 };
+	if (world_init(world, setup) < 0) {
+		free(world);
+		return -1;
+	}
+	sim_causal(&setup->single, &options, &result->windows, NULL);
+	scope_result(world, &world->whole, &result->windows, 0, &result->whole);
+	scope_result(world, &world->second_half, &result->windows, result->windows.count / 2,
+		&result->second_half);
+	result->cursor = world->gate.cursor;
+	result->cursor_levels = world->gate.levels;
+	free(world);
+	return 0;
+}
+
+void sim_gated_free(struct sim_gated_result *result)
+{
+	sim_windows_free(&result->windows);
+}
+
+struct sim_gated sim_gated_read(const struct sim_run *run, uint64_t load_qps)
+{
+	return (struct sim_gated){
+		.single = sim_single_read(run, load_qps),
+		.levels = (uint32_t)sim_int(run, "levels"),
+		.window_ns = (uint64_t)sim_int(run, "window_ms") * SIM_NS_PER_MS,
+		.window_requests = (uint32_t)sim_int(run, "window_requests"),
+		.threshold_ns = (uint64_t)sim_int(run, "threshold_ms") * SIM_NS_PER_MS,
+		.reject_backoff_ns = (uint64_t)sim_int(run, "reject_backoff_ms") * SIM_NS_PER_MS,
+		.reject_cost_ns = (uint64_t)sim_int(run, "reject_cost_us") * SIM_NS_PER_US,
+		.events_limit = run->events_limit,
+	};
+}
+
+const char *sim_gate_name(enum sim_gate gate)
+{
+	static const char *const names[] = { "none", "coarse", "fine" };
+	return names[gate];
+}
+
+const char *sim_rule_name(enum cancel_dagor_rule rule)
+{
+	static const char *const names[] = { "accumulating", "memoryless", "fraction" };
+	return names[rule];
+}

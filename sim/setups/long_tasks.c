@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the world of the hogs. Knows no lane and judges no choice. */
+#include "sim/setups/long_tasks.h"
+
+#include "sim/base/math.h"
+
+#define EARLY	   4
+#define WORKERS	   8  /* six go to the hogs, two are left */
+#define POOL_SLOTS 10 /* requests are longer there: four are left */
+#define OTHER_PCT  90 /* load of the second queue, of the first's */
+#define POOL_PAGES 1000
+#define HOT_PAGES  850 /* what requests read */
+#define READ_AHEAD 32
+#define PAGE_NS	   (200 * SIM_NS_PER_US) /* of a read-ahead: a chunk takes 8.2 ms */
+#define MISS_NS	   (2 * SIM_NS_PER_MS)
+#define DUMP_TABLE 1
+#define HOG_STREAM (SIM_CLIENTS_MAX + 1)
+
+enum { REQUEST, OTHER_REQUEST, FIRST, SECOND, BOTH, DUMP }; /* scripts */
+enum { QUEUE, OTHER_QUEUE, POOL };			    /* resources */
+enum { ARG_AMOUNT = 1, ARG_SLOTS, ARG_OTHER_SLOTS };
+
+/* Slots of either queue by hog; the last two come at 15 s. */
+static const uint32_t queue_slots[SIM_HOGS][2] = { { 2, 0 }, { 0, 2 }, { 1, 1 }, { 1, 1 }, { 2, 0 },
+	{ 0, 2 } };
+
+static double uniform(struct sim_rng *rng, double low, double high)
+{
+	return low + (high - low) * sim_rng_unit(rng);
+}
+
+/* One draw whatever is reported, so that all kinds meet the same tasks. */
+static uint32_t parameter(const struct sim_hogs *setup, struct sim_rng *rng)
+{
+	double u = sim_rng_unit(rng), value = 0;
+	switch (setup->reported) {
+	case SIM_PROGRESS_SCALED:
+		value = sim_pow(10, setup->spread * (2 * u - 1));
+		break;
+	case SIM_PROGRESS_BIASED:
+		value = u / 2;
+		break;
+	case SIM_PROGRESS_STUCK:
+		value = 0.05 + 0.9 * u;
+		break;
+	case SIM_PROGRESS_OVER:
+		value = 0.1 + 0.8 * u;
+		break;
+	case SIM_PROGRESS_NONE:
+	case SIM_PROGRESS_TRUE:
+		break;
+	}
+	return (uint32_t)(value * 1e6);
+}
+
+static void draw_one(const struct sim_hogs *setup, struct sim_rng *rng, int i, struct sim_hog *hog)
+{
+	const uint64_t chunk_ns = MISS_NS + (READ_AHEAD - 1) * PAGE_NS;
+	bool queues = setup->scene == SIM_HOG_QUEUES;
+	bool reads = setup->scene == SIM_HOG_POOL && i % 2;
+	double low = setup->left_min_s, high = setup->left_max_s;
+	double elapsed_s = uniform(rng, 2, 12);
+	double left_s = low * sim_pow(high / low, sim_rng_unit(rng));
+	/* A dump that runs early would hurt early: they all come at 15 s. */
+	elapsed_s = i < EARLY && !reads ? elapsed_s : 0;
+	hog->undisturbed_ns = (uint64_t)((elapsed_s + left_s) * 1e9);
+	hog->start_ns = SIM_HOGS_FROM_NS - (uint64_t)(elapsed_s * 1e9);
+	hog->reads = reads;
+	hog->amount = reads ? hog->undisturbed_ns / chunk_ns * READ_AHEAD + 1 : hog->undisturbed_ns;
+	hog->slots[0] = queues ? queue_slots[i][0] : 1;
+	hog->slots[1] = queues ? queue_slots[i][1] : 0;
+	hog->progress_ppm = parameter(setup, rng);
+}
+
+static void draw_request(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
+{
+	(void)sequence;
+	args[ARG_AMOUNT - 1] = sim_dist_draw(arg, rng);
+}
+
+static void draw_hog(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
+{
+	const struct sim_hog *hog = arg;
+	(void)rng;
+	(void)sequence;
+	args[ARG_AMOUNT - 1] = hog->amount;
+	args[ARG_SLOTS - 1] = hog->slots[0];
+	args[ARG_OTHER_SLOTS - 1] = hog->slots[1];
+}
+
+static bool add_server(struct sim_world *w, bool pool_scene)
+{
+	struct sim_resource_options workers = { .name = "workers",
+		.type = CANCEL_QUEUE,
+		.capacity = pool_scene ? POOL_SLOTS : WORKERS };
+	struct sim_resource_options pool = { .name = "pool",
+		.type = CANCEL_MEMORY,
+		.capacity = POOL_PAGES,
+		.read_ahead = READ_AHEAD,
+		.hit_ns = SIM_NS_PER_US,
+		.miss_ns = MISS_NS,
+		.next_page_ns = PAGE_NS };
+	return sim_world_resource(w, &workers) == QUEUE &&
+	       sim_world_resource(w, &workers) == OTHER_QUEUE &&
+	       sim_world_resource(w, &pool) == POOL;
+}
+
+static bool add_requests(struct sim_world *w, bool pool_scene)
+{
+	for (uint8_t queue = QUEUE; queue <= OTHER_QUEUE; queue++) {
+		struct sim_step steps[] = {
+			{ .kind = SIM_STEP_SLOT, .resource = queue, .amount = 1 },
+			{ .kind = SIM_STEP_READ,
+				.resource = POOL,
+				.amount = pool_scene ? 4 : 0,
+				.span = HOT_PAGES },
+			{ .kind = SIM_STEP_COMPUTE, .amount_arg = ARG_AMOUNT },
+			{ .kind = SIM_STEP_FREE, .resource = queue, .amount = 1 },
+		};
+		if (sim_world_script(w, steps, 4) != REQUEST + queue)
+			return false;
+	}
+	return true;
+}
+
+static bool add_hogs(struct sim_world *w)
+{
+	struct sim_step take = { .kind = SIM_STEP_SLOT, .amount_arg = ARG_SLOTS };
+	struct sim_step give = { .kind = SIM_STEP_FREE, .amount_arg = ARG_SLOTS };
+	struct sim_step take_other = {
+		.kind = SIM_STEP_SLOT, .resource = OTHER_QUEUE, .amount_arg = ARG_OTHER_SLOTS
+	};
+	struct sim_step give_other = {
+		.kind = SIM_STEP_FREE, .resource = OTHER_QUEUE, .amount_arg = ARG_OTHER_SLOTS
+	};
+	struct sim_step work = { .kind = SIM_STEP_COMPUTE, .amount_arg = ARG_AMOUNT };
+	struct sim_step read = { .kind = SIM_STEP_READ,
+		.resource = POOL,
+		.mode = SIM_READ_SEQUENTIAL,
+		.instance = DUMP_TABLE,
+		.amount_arg = ARG_AMOUNT,
+		.span = 1u << 30 };
+	struct sim_step first[] = { take, work, give };
+	struct sim_step second[] = { take_other, work, give_other };
+	struct sim_step both[] = { take, take_other, work, give_other, give };
+	struct sim_step dump[] = { take, read, give };
+	return sim_world_script(w, first, 3) == FIRST && sim_world_script(w, second, 3) == SECOND &&
+	       sim_world_script(w, both, 5) == BOTH && sim_world_script(w, dump, 3) == DUMP;
+}
+
+static uint32_t script_of(const struct sim_hog *hog)
+{
+	if (hog->reads)
+		return DUMP;
+	if (hog->slots[1] == 0)
+		return FIRST;
+	return hog->slots[0] == 0 ? SECOND : BOTH;
+}
+
+static bool add_request_clients(struct sim_world *w, struct sim_hogs *setup)
+{
+	for (uint32_t queue = 0; queue < SIM_HOG_CLIENT; queue++) {
+		uint64_t load_qps = setup->load_qps * (queue ? OTHER_PCT : 100) / 100;
+		struct sim_client_options request = {
+			.struct_size = sizeof request,
+			.name = "request",
+			.script = REQUEST + queue,
+			.flags = CANCEL_CANCELLABLE,
+			.slo_ns = setup->slo_ns,
+			.measured = true,
+			.service = queue == 1 && setup->scene != SIM_HOG_QUEUES,
+			.gap = { .shape = SIM_EXPONENTIAL, .mean = SIM_NS_PER_S / load_qps },
+			.draw = draw_request,
+			.draw_arg = &setup->service,
+		};
+		if (sim_world_client(w, &request) != (int)queue)
+			return false;
+	}
+	return true;
+}
+
+static bool add_hog_clients(struct sim_world *w, struct sim_hogs *setup)
+{
+	for (int i = 0; i < SIM_HOGS; i++) {
+		struct sim_hog *hog = &setup->hogs[i];
+		struct sim_client_options options = {
+			.struct_size = sizeof options,
+			.name = "hog",
+			.script = script_of(hog),
+			.class_index = 1,
+			.flags = CANCEL_CANCELLABLE | CANCEL_BACKGROUND,
+			.signature = 0x10 + (uint64_t)i,
+			.trigger = true,
+			.first_ns = hog->start_ns,
+			.limit = 1,
+			.gap = { .shape = SIM_FIXED, .mean = 1 },
+			.progress = setup->reported,
+			.progress_ppm = hog->progress_ppm,
+			.draw = draw_hog,
+			.draw_arg = hog,
+		};
+		if (sim_world_client(w, &options) != SIM_HOG_CLIENT + i)
+			return false;
+	}
+	return true;
+}
+
+struct sim_world *sim_hogs_new(struct sim_hogs *setup, const char **why)
+{
+	bool pool_scene = setup->scene == SIM_HOG_POOL;
+	struct sim_world_options options = setup->world;
+	struct sim_rng rng;
+	options.duration_ns = setup->duration_ns;
+	options.seed = setup->seed;
+	setup->service = (struct sim_dist){ .shape = SIM_EXPONENTIAL, .mean = setup->service_ns };
+	sim_rng_init(&rng, setup->seed, HOG_STREAM);
+	for (int i = 0; i < SIM_HOGS; i++)
+		draw_one(setup, &rng, i, &setup->hogs[i]);
+	struct sim_world *w = sim_world_new(&options, why);
+	if (!w)
+		return NULL;
+	*why = "the world's tables do not hold the hogs";
+	if (add_server(w, pool_scene) && add_requests(w, pool_scene) && add_hogs(w) &&
+		add_request_clients(w, setup) && add_hog_clients(w, setup))
+		return w;
+	sim_world_free(w);
+	return NULL;
+}
+
+/* The key of a task is its client in the upper half. */
+static int only(const struct cancel_choice *choice, uint64_t hog)
+{
+	for (uint32_t i = 0; i < choice->candidate_count; i++)
+		if (choice->candidates[i].key >> 32 == SIM_HOG_CLIENT + hog)
+			return (int)i;
+	return -1;
+}
+
+#define ONLY(i)                                                                                    \
+	static int only_##i(const struct cancel_choice *choice)                                    \
+	{                                                                                          \
+		return only(choice, i);                                                            \
+	}                                                                                          \
+	struct sim_hog
+ONLY(0);
+ONLY(1);
+ONLY(2);
+ONLY(3);
+ONLY(4);
+ONLY(5);
+
+const struct cancel_policy sim_hog_only[SIM_HOGS] = {
+	{ "hog 0", "cancels hog 0 and nobody else", only_0 },
+	{ "hog 1", "cancels hog 1 and nobody else", only_1 },
+	{ "hog 2", "cancels hog 2 and nobody else", only_2 },
+	{ "hog 3", "cancels hog 3 and nobody else", only_3 },
+	{ "hog 4", "cancels hog 4 and nobody else", only_4 },
+	{ "hog 5", "cancels hog 5 and nobody else", only_5 },
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* single_keys.h - the keys lanes over the single-server model share, and how they are read. */
+#ifndef SIM_SETUPS_SINGLE_KEYS_H
+#define SIM_SETUPS_SINGLE_KEYS_H
+
+#include "sim/report/lane.h"
+#include "sim/single/single.h"
+
+#define SIM_KEY_LOADS(fallback)                                                                    \
+	{                                                                                          \
+		"load", SIM_KEY_INTS, fallback, 1, 1000000, NULL,                                  \
+			"originals a second, one run each"                                         \
+	}
+#define SIM_KEY_LOAD(fallback)                                                                     \
+	{                                                                                          \
+		"load", SIM_KEY_INT, fallback, 1, 1000000, NULL, "originals a second"              \
+	}
+#define SIM_KEY_SERVICE                                                                            \
+	{                                                                                          \
+		"service_ns", SIM_KEY_INT, "3333333", 1, 1000000000000, NULL,                      \
+			"service time of one attempt"                                              \
+	}
+#define SIM_KEY_TIMEOUT                                                                            \
+	{                                                                                          \
+		"timeout_ms", SIM_KEY_INT, "1000", 1, 1000000, NULL, "a client's patience"         \
+	}
+#define SIM_KEY_RETRIES(fallback)                                                                  \
+	{                                                                                          \
+		"retries", SIM_KEY_INT, fallback, 0, 100, NULL, "retries of an original, at most"  \
+	}
+#define SIM_KEY_OUTAGE_START                                                                       \
+	{                                                                                          \
+		"outage_start_ms", SIM_KEY_INT, "30000", 0, 1000000000, NULL,                      \
+			"no service starts from here"                                              \
+	}
+#define SIM_KEY_OUTAGE(fallback)                                                                   \
+	{                                                                                          \
+		"outage_ms", SIM_KEY_INT, fallback, 0, 1000000000, NULL, "and for so long"         \
+	}
+#define SIM_KEY_DURATION(fallback)                                                                 \
+	{                                                                                          \
+		"duration_s", SIM_KEY_INT, fallback, 1, 1000000, NULL, "arrivals end here"         \
+	}
+
+/* Those of the keys above that the lane declares, into a model; the rest stays zero. */
+struct sim_single sim_single_read(const struct sim_run *run, uint64_t load_qps);
+
+enum sim_end {
+	SIM_HEALED,
+	SIM_UNDECIDED,	/* not healed, but the backlog was still falling */
+	SIM_METASTABLE, /* not healed, and not getting there */
+};
+/* How a run ended; `second` as sim_heal_second gives it. */
+enum sim_end sim_single_end(
+	const struct sim_windows *windows, const struct sim_single *single, int64_t *second);
+const char *sim_end_name(enum sim_end end);
+
+#endif

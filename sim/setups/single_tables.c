@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables and plots of single-server runs. Knows the report and the windows, not the engines. */
+#include "sim/setups/single_tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/base/memory.h"
+
+#define SAMPLE_ROWS 12 /* evenly spaced, when none of the wanted seconds exist */
+
+void sim_single_judge(struct sim_single_result *result)
+{
+	result->end = sim_single_end(&result->windows, &result->single, &result->heal_second);
+}
+
+void sim_single_results_free(struct sim_single_result *results, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sim_windows_free(&results[i].windows);
+	free(results);
+}
+
+void sim_single_windows(struct sim_run *run, const struct sim_single_result *results, size_t count,
+	const char *value_name)
+{
+	const struct sim_column columns[] = {
+		{ "second", NULL, 0 },
+		{ "offered", NULL, 0 },
+		{ "rejected", NULL, 0 },
+		{ "goodput", NULL, 0 },
+		{ "backlog", NULL, 0 },
+		{ value_name, NULL, 0 },
+	};
+	struct sim_table *table = sim_report_table(
+		run->report, "windows", "A row a second", SIM_TABLE_DATA_ONLY, columns, 6);
+	for (size_t i = 0; i < count; i++) {
+		const struct sim_windows *windows = &results[i].windows;
+		uint64_t *backlog = sim_windows_backlog(windows);
+		for (size_t second = 0; second < windows->count; second++) {
+			sim_row(table);
+			sim_put_int(table, (int64_t)second);
+			sim_put_int(table, windows->rows[second].offered);
+			sim_put_int(table, windows->rows[second].rejected);
+			sim_put_int(table, windows->rows[second].goodput);
+			sim_put_int(table, (int64_t)backlog[second]);
+			sim_put_int(table, results[i].value);
+		}
+		free(backlog);
+	}
+}
+
+static struct sim_table *sample_table(
+	struct sim_run *run, const struct sim_single_result *results, size_t count)
+{
+	static const char *const names[] = { "offered", "goodput", "backlog" };
+	struct sim_column *columns = sim_alloc(1 + 3 * count, sizeof(*columns));
+	columns[0] = (struct sim_column){ "t(s)", NULL, 0 };
+	for (size_t i = 0; i < 3 * count; i++)
+		columns[1 + i] = (struct sim_column){ names[i % 3], results[i / 3].label, 0 };
+	struct sim_table *table = sim_report_table(run->report, "sample",
+		"Offered, answered in time, and queued at the end of the second",
+		SIM_TABLE_TEXT_ONLY, columns, 1 + 3 * count);
+	free(columns);
+	return table;
+}
+
+static void sample_row(struct sim_table *table, const struct sim_single_result *results,
+	uint64_t *const *backlogs, size_t count, size_t second)
+{
+	sim_row(table);
+	sim_put_int(table, (int64_t)second);
+	for (size_t i = 0; i < count; i++) {
+		sim_put_int(table, results[i].windows.rows[second].offered);
+		sim_put_int(table, results[i].windows.rows[second].goodput);
+		sim_put_int(table, (int64_t)backlogs[i][second]);
+	}
+}
+
+void sim_single_sample(struct sim_run *run, const struct sim_single_result *results, size_t count)
+{
+	struct sim_table *table = sample_table(run, results, count);
+	uint64_t **backlogs = sim_alloc(count, sizeof(*backlogs));
+	size_t seconds = results[0].windows.count, shown = 0;
+	for (size_t i = 0; i < count; i++)
+		backlogs[i] = sim_windows_backlog(&results[i].windows);
+	for (size_t i = 0; i < sim_count(run, "rows_s"); i++) {
+		size_t second = (size_t)sim_item(run, "rows_s", i);
+		if (second < seconds) {
+			sample_row(table, results, backlogs, count, second);
+			shown++;
+		}
+	}
+	size_t gap = seconds / SAMPLE_ROWS + (seconds % SAMPLE_ROWS != 0);
+	for (size_t second = 0; shown == 0 && second < seconds; second += gap)
+		sample_row(table, results, backlogs, count, second);
+	for (size_t i = 0; i < count; i++)
+		free(backlogs[i]);
+	free(backlogs);
+}
+
+static uint64_t backlog_after_outage(const struct sim_single_result *result)
+{
+	const struct sim_single *s = &result->single;
+	uint64_t end = (s->outage_start_ns + s->outage_ns) / SIM_NS_PER_S;
+	uint64_t *backlog = sim_windows_backlog(&result->windows);
+	uint64_t found = end > 0 && end <= result->windows.count ? backlog[end - 1] : 0;
+	free(backlog);
+	return found;
+}
+
+static void single_facts(struct sim_run *run, const struct sim_single_result *result)
+{
+	sim_fact_bool(run->report, "heals", result->end == SIM_HEALED);
+	if (result->heal_second >= 0)
+		sim_fact_int(run->report, "heal_second", result->heal_second);
+	else
+		sim_fact_none(run->report, "heal_second");
+	sim_fact_text(run->report, "end", sim_end_name(result->end));
+}
+
+void sim_single_ends(struct sim_run *run, const struct sim_single_result *results, size_t count,
+	const char *value_name)
+{
+	const struct sim_column columns[] = {
+		{ value_name, NULL, 0 },
+		{ "end", NULL, 0 },
+		{ "heal_second", NULL, 0 },
+		{ "backlog_after_outage", NULL, 0 },
+		{ "attempts", NULL, 0 },
+	};
+	struct sim_table *table = sim_report_table(
+		run->report, "ends", "How each run ended", SIM_TABLE_ALL, columns, 5);
+	for (size_t i = 0; i < count; i++) {
+		sim_row(table);
+		sim_put_int(table, results[i].value);
+		sim_put_text(table, sim_end_name(results[i].end));
+		if (results[i].heal_second >= 0)
+			sim_put_int(table, results[i].heal_second);
+		else
+			sim_put_text(table, "never");
+		sim_put_int(table, (int64_t)backlog_after_outage(&results[i]));
+		sim_put_int(table, (int64_t)results[i].windows.attempts);
+		if (results[i].windows.bound)
+			sim_note(run->report, "%s: stopped at its bound on the %s",
+				results[i].label, results[i].windows.bound);
+	}
+	if (count == 1)
+		single_facts(run, &results[0]);
+}
+
+void sim_single_plots(struct sim_run *run, const struct sim_single_result *results, size_t count)
+{
+	char label[96];
+	struct sim_plot *rates = sim_report_plot(
+		run->report, run->lane->what, "second", "requests a second", SIM_AXIS_LINEAR);
+	struct sim_plot *queues = sim_report_plot(
+		run->report, "Backlog at the end of each second", "second", "attempts", 0);
+	for (size_t i = 0; i < count; i++) {
+		const struct sim_windows *windows = &results[i].windows;
+		uint64_t *backlog = sim_windows_backlog(windows);
+		snprintf(label, sizeof(label), "offered, %s", results[i].label);
+		struct sim_series *offered = sim_plot_series(rates, label, SIM_STEPS);
+		snprintf(label, sizeof(label), "goodput, %s", results[i].label);
+		struct sim_series *goodput = sim_plot_series(rates, label, SIM_STEPS);
+		struct sim_series *queue = sim_plot_series(queues, results[i].label, SIM_LINES);
+		for (size_t second = 0; second < windows->count; second++) {
+			sim_plot_point(offered, (double)second, windows->rows[second].offered);
+			sim_plot_point(goodput, (double)second, windows->rows[second].goodput);
+			sim_plot_point(queue, (double)second, (double)backlog[second]);
+		}
+		free(backlog);
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* single_tables.h - what runs of the single-server model look like in a report. */
+#ifndef SIM_SETUPS_SINGLE_TABLES_H
+#define SIM_SETUPS_SINGLE_TABLES_H
+
+#include "sim/setups/single_keys.h"
+
+struct sim_single_result {
+	struct sim_single single;
+	struct sim_windows windows;
+	char label[48]; /* "280 QPS", "budget 15" */
+	int64_t value;	/* the number of the label, last CSV column */
+	enum sim_end end;
+	int64_t heal_second; /* -1: not healed */
+};
+
+/* Fills in `end` and `heal_second`. */
+void sim_single_judge(struct sim_single_result *result);
+void sim_single_results_free(struct sim_single_result *results, size_t count);
+
+/* CSV and JSON: second, offered, rejected, goodput, backlog, `value_name`; one run after the other.
+ */
+void sim_single_windows(struct sim_run *run, const struct sim_single_result *results, size_t count,
+	const char *value_name);
+/* Text: the seconds of `rows_s` side by side. */
+void sim_single_sample(struct sim_run *run, const struct sim_single_result *results, size_t count);
+/* How each run ended; facts for the only run where there is one. */
+void sim_single_ends(struct sim_run *run, const struct sim_single_result *results, size_t count,
+	const char *value_name);
+/* Goodput and backlog over time. */
+void sim_single_plots(struct sim_run *run, const struct sim_single_result *results, size_t count);
+
+#define SIM_KEY_ROWS(fallback)                                                                     \
+	{                                                                                          \
+		"rows_s", SIM_KEY_INTS, fallback, 0, 1000000, NULL,                                \
+			"seconds shown in the text table (those past the end are left out)"        \
+	}
+
+#endif

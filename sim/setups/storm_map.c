@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The map of (load, time to release): heals or metastable, and the boundary between them.
+ *
+ * Nobody watches here, so a held lock is an outage and the fast sweep gives the world's windows
+ * (tests/sim/world_storm.c compares them).
+ */
+#include "sim/setups/storm_map.h"
+
+#include "sim/setups/single_keys.h"
+#include "sim/setups/storm.h"
+
+#define LOAD_FROM    140
+#define LOAD_TO	     299
+#define LOAD_STEP    3
+#define RELEASE_FROM 500
+#define RELEASE_TO   2000
+#define RELEASE_STEP 50
+#define SECONDS	     200
+#define LONG_S	     2000 /* the boundary: runs that only just heal need long */
+
+static enum sim_end end_of(uint64_t load_qps, uint64_t release_ms, uint64_t seconds)
+{
+	struct sim_single single = {
+		.interval_ns = SIM_NS_PER_S / load_qps,
+		.service_ns = 3333333,
+		.timeout_ns = SIM_NS_PER_S,
+		.outage_start_ns = 30 * SIM_NS_PER_S,
+		.outage_ns = release_ms * SIM_NS_PER_MS,
+		.duration_ns = seconds * SIM_NS_PER_S,
+		.retries = 1,
+	};
+	struct sim_windows windows;
+	int64_t second;
+	sim_sweep(&single, NULL, NULL, UINT64_MAX, &windows);
+	enum sim_end end = sim_single_end(&windows, &single, &second);
+	sim_windows_free(&windows);
+	return end;
+}
+
+/* Largest release, in whole milliseconds, after which the run heals. */
+static uint64_t boundary_ms(uint64_t load_qps)
+{
+	uint64_t good = 0, bad = 20000;
+	while (bad - good > 1) {
+		uint64_t middle = good + (bad - good) / 2;
+		if (end_of(load_qps, middle, LONG_S) == SIM_HEALED)
+			good = middle;
+		else
+			bad = middle;
+	}
+	return good;
+}
+
+static void put_boundary(struct sim_run *run)
+{
+	static const struct sim_column columns[] = {
+		{ "load_qps", NULL, 0 },
+		{ "largest_release_ms", "lock taken at 30 s", 0 },
+		{ "closed_form_ms", "any instant", 1 },
+	};
+	static const uint64_t loads[] = { 151, 160, 180, 200, 225, 250, 280, 290, 299 };
+	size_t count = sizeof loads / sizeof *loads;
+	struct sim_table *table = sim_report_table(
+		run->report, "boundary", "The longest hold that heals", SIM_TABLE_ALL, columns, 3);
+	for (size_t i = 0; i < count; i++) {
+		struct sim_storm storm = { .load_qps = loads[i] };
+		sim_row(table);
+		sim_put_int(table, (int64_t)loads[i]);
+		sim_put_int(table, (int64_t)boundary_ms(loads[i]));
+		sim_put_real(table, (double)sim_storm_survivable_ns(&storm) / 1e6);
+		sim_progress(run, i + 1, count);
+	}
+}
+
+static void draw_row(struct sim_table *picture, uint64_t release_ms, const char *cells)
+{
+	sim_row(picture);
+	sim_put_int(picture, (int64_t)release_ms);
+	sim_put_text(picture, cells);
+}
+
+static void put_map(struct sim_run *run)
+{
+	static const struct sim_column columns[] = {
+		{ "load_qps", NULL, 0 },
+		{ "release_ms", NULL, 0 },
+		{ "end", NULL, 0 },
+	};
+	static const struct sim_column picture_columns[] = {
+		{ "release_ms", NULL, 0 },
+		{ "140_to_299_qps", ". heals  # metastable  ? draining", 0 },
+	};
+	struct sim_table *table = sim_report_table(
+		run->report, "map", "Load and time to release", SIM_TABLE_DATA_ONLY, columns, 3);
+	struct sim_table *picture = sim_report_table(run->report, "picture",
+		"Which holds are survived", SIM_TABLE_TEXT_ONLY, picture_columns, 2);
+	struct sim_plot *plot = sim_report_plot(run->report, "Heals (0) or metastable (1)",
+		"load [QPS]", "time to release [ms]", SIM_AXIS_LINEAR);
+	struct sim_series *cells = sim_plot_series(plot, "end", SIM_MAP);
+	struct sim_series *form = sim_plot_series(plot, "closed form", SIM_LINES);
+	for (uint64_t release_ms = RELEASE_TO; release_ms >= RELEASE_FROM;
+		release_ms -= RELEASE_STEP) {
+		char line[(LOAD_TO - LOAD_FROM) / LOAD_STEP + 2] = { 0 };
+		for (uint64_t load = LOAD_FROM; load <= LOAD_TO; load += LOAD_STEP) {
+			enum sim_end end = end_of(load, release_ms, SECONDS);
+			sim_row(table);
+			sim_put_int(table, (int64_t)load);
+			sim_put_int(table, (int64_t)release_ms);
+			sim_put_text(table, sim_end_name(end));
+			sim_plot_cell(cells, (double)load, (double)release_ms,
+				end == SIM_HEALED	? 0
+				: end == SIM_METASTABLE ? 1
+							: 0.5);
+			line[(load - LOAD_FROM) / LOAD_STEP] = ".?#"[end];
+		}
+		draw_row(picture, release_ms, line);
+	}
+	for (uint64_t load = LOAD_FROM; load <= LOAD_TO; load += LOAD_STEP) {
+		struct sim_storm storm = { .load_qps = load };
+		sim_plot_point(form, (double)load, (double)sim_storm_survivable_ns(&storm) / 1e6);
+	}
+}
+
+void sim_storm_map(struct sim_run *run)
+{
+	put_map(run);
+	put_boundary(run);
+	sim_note(run->report,
+		"Closed form: T (1 + (1 - rho)^2 / rho) - one service time, T the client's "
+		"timeout, rho = load / capacity.");
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the keys of a watched world. Knows no lane. */
+#include "sim/setups/world_keys.h"
+
+void sim_watch_times(const struct sim_run *run, struct sim_world_options *options,
+	struct cancel_pipeline_config *pipeline)
+{
+	options->struct_size = sizeof *options;
+	options->events_limit = run->events_limit;
+	options->control_ms = (uint32_t)sim_int(run, "window_ms");
+	options->deliver_ns = (uint64_t)(sim_real(run, "deliver_ms") * 1e6);
+	options->ack_ns = (uint64_t)(sim_real(run, "ack_ms") * 1e6);
+	options->rollback_ppm = (uint32_t)(sim_real(run, "rollback_pct") * 1e4);
+	options->pipeline = pipeline;
+	*pipeline = (struct cancel_pipeline_config){
+		.struct_size = sizeof *pipeline,
+		.act = true,
+		.pace_gap_ms = (uint32_t)sim_int(run, "pause_ms"),
+	};
+}
+
+void sim_watch_read(const struct sim_run *run, struct sim_world_options *options,
+	struct cancel_pipeline_config *pipeline)
+{
+	sim_watch_times(run, options, pipeline);
+	pipeline->policy = cancel_policy_find(sim_text(run, "choose"));
+	pipeline->estimator = cancel_estimator_find(sim_text(run, "estimator"));
+}
