@@ -6,6 +6,7 @@
  * It ends the client once the first statement is seen running, waits until the server has forgotten
  * the client, and looks at the tables.
  */
+#include "patience.h"
 #include "wire_client.h"
 
 #include <setjmp.h>
@@ -67,10 +68,7 @@ static void stop(void)
 
 static void wait_until(const char *sql)
 {
-	for (int ms = 0; !strstr(wire_query(&boss, sql), "D(t)"); ms++) {
-		assert_true(ms < WIRE_WAIT_S * 1000);
-		usleep(1000);
-	}
+	WAIT_UNTIL(strstr(wire_query(&boss, sql), "D(t)"));
 }
 
 /* The client's statement after `served` others runs, or waits for something. */
