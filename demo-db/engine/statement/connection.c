@@ -52,6 +52,8 @@ static int configure(struct connections *pool, sqlite3 *db)
 	sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL); /* "x" is a name, never a text */
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
 	int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
 	sqlite3_wal_hook(db, on_wal_commit, pool); /* wal_autocheckpoint would remove it */
 	return rc;
