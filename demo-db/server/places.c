@@ -6,6 +6,7 @@
 #include "demo-db/server/places.h"
 #include "demo-db/server/wording.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int wording_characters(const char *text, size_t bytes)
@@ -159,6 +160,19 @@ int wording_position(const char *text, size_t text_bytes, const char *sql, int o
 	return found.kind == TOKEN_END ? 0 : place_of(text, &found);
 }
 
+bool place_is_name(const struct token *t, const char *name)
+{
+	const char *at = t->text + 1, *end = t->text + t->bytes - 1;
+	if (t->kind != TOKEN_NAME)
+		return token_is(t, name);
+	for (; at < end && *name; name++) {
+		if (*at++ != *name)
+			return false;
+		at += *name == '"'; /* it is doubled */
+	}
+	return at == end && !*name;
+}
+
 int place_of_relation(const char *text, size_t bytes, const char *name)
 {
 	static const char *const before[] = { "from", "join", "into", "update", "only" };
@@ -170,7 +184,7 @@ int place_of_relation(const char *text, size_t bytes, const char *name)
 		bool here = token_is_symbol(&previous, ",");
 		for (size_t i = 0; i < sizeof before / sizeof *before; i++)
 			here |= token_is(&previous, before[i]);
-		if (here && token_is(&t, name))
+		if (here && place_is_name(&t, name))
 			return place_of(text, &t);
 		previous = t;
 	}
@@ -184,8 +198,51 @@ int place_of_text(const char *text, size_t bytes, const char *name)
 		t = lexer_next(&lexer)) {
 		bool literal = t.kind == TOKEN_STRING && t.bytes == strlen(name) + 2 &&
 			       memcmp(t.text + 1, name, t.bytes - 2) == 0;
-		if (literal || token_is(&t, name))
+		if (literal || place_is_name(&t, name))
 			return place_of(text, &t);
+	}
+	return 0;
+}
+
+int place_of_column(const char *text, size_t bytes, const char *name)
+{
+	char table[128] = "";
+	const char *dot = strchr(name, '.'), *column = dot ? dot + 1 : name;
+	struct lexer lexer = { .at = text, .end = text + bytes };
+	struct token before = { .kind = TOKEN_END }, previous = before;
+	snprintf(table, sizeof table, "%.*s", dot ? (int)(dot - name) : 0, name);
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
+		t = lexer_next(&lexer)) {
+		bool qualified = token_is_symbol(&previous, ".");
+		bool here = dot ? qualified && place_is_name(&before, table)
+				: !qualified && !token_is(&previous, "as");
+		if (here && place_is_name(&t, column))
+			return place_of(text, dot ? &before : &t);
+		before = previous;
+		previous = t;
+	}
+	return 0;
+}
+
+int place_of_target(const char *text, size_t bytes, const char *name)
+{
+	static const char *const ends[] = { "from", "where", "returning" };
+	struct lexer lexer = { .at = text, .end = text + bytes };
+	bool set = false, target = false;
+	unsigned depth = 0;
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
+		t = lexer_next(&lexer)) {
+		if (target && place_is_name(&t, name))
+			return place_of(text, &t);
+		depth += token_is_symbol(&t, "(");
+		depth -= depth && token_is_symbol(&t, ")");
+		set |= depth == 0 && token_is(&t, "set");
+		for (size_t i = 0; depth == 0 && i < sizeof ends / sizeof *ends; i++)
+			set &= !token_is(&t, ends[i]);
+		if (depth == 0 && (token_is(&t, "set") || token_is_symbol(&t, ",")))
+			target = set;
+		else if (token_is_symbol(&t, "="))
+			target = false;
 	}
 	return 0;
 }

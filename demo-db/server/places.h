@@ -25,9 +25,15 @@ struct token place_nth_alike(
 	const char *text, size_t bytes, const struct token *wanted, unsigned n);
 /* The character, from 1, a token of `text` stands at. */
 int place_of(const char *text, const struct token *t);
+/* Is it that name, in quotes or without? */
+bool place_is_name(const struct token *t, const char *name);
 /* Where a relation of that name is read or changed; 0: nowhere. */
 int place_of_relation(const char *text, size_t bytes, const char *name);
 /* Of the first token that is the name, or the literal with that text; 0: none. */
 int place_of_text(const char *text, size_t bytes, const char *name);
+/* Where a column (`name` or `table.name`) is first read; 0: nowhere. */
+int place_of_column(const char *text, size_t bytes, const char *name);
+/* Where a column of that name is SET; 0: nowhere. */
+int place_of_target(const char *text, size_t bytes, const char *name);
 
 #endif

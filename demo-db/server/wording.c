@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* What follows `before` at the start of the message goes between `words` and `rest`. */
 static const struct {
@@ -211,12 +212,16 @@ static void find_place(const struct wording_source *source, struct wording *w)
 		w->position = place_of_text(source->text, source->text_bytes, name);
 		return;
 	}
+	bool column = quoted(source->message, "no such column: ", "", name) ||
+		      quoted(source->message, "ambiguous column name: ", "", name);
 	if (strcmp(source->message, "incomplete input") == 0) {
 		point_at_end(source, w);
 	} else if (quoted(source->message, "no such table: ", "", name)) {
 		w->position = place_of_relation(source->text, source->text_bytes, name);
-	} else if (strncmp(source->message, "no such column", 14) == 0 && is_silent(source)) {
+	} else if (column && is_silent(source)) {
 		return;
+	} else if (column && source->offset < 0) { /* SQLite does not say, as in ON */
+		w->position = place_of_column(source->text, source->text_bytes, name);
 	} else if (!source->sql || !place_land(source->sql, source->offset, &l)) {
 		return;
 	} else if (is_inserted(source, &l)) {
@@ -233,19 +238,22 @@ static void find_place(const struct wording_source *source, struct wording *w)
 /* ---- Messages that need the statement ----------------------------------------------------------
  */
 
-/* The relation an INSERT, UPDATE or DELETE changes; "" if none is found. */
+/* The relation an INSERT, UPDATE, DELETE or ALTER changes; "" if none is found. */
 static void changed_relation(const struct wording_source *source, char name[PART_MAX])
 {
 	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
 	struct token t = lexer_next(&lexer);
 	name[0] = '\0';
 	while (t.kind == TOKEN_WORD && !token_is(&t, "into") && !token_is(&t, "update") &&
-		!token_is(&t, "from"))
+		!token_is(&t, "from") && !token_is(&t, "table"))
 		t = lexer_next(&lexer);
 	if (t.kind == TOKEN_WORD)
 		t = lexer_next(&lexer);
-	if (t.kind == TOKEN_WORD || t.kind == TOKEN_NAME)
-		snprintf(name, PART_MAX, "%.*s", (int)(t.bytes < 64 ? t.bytes : 64), t.text);
+	bool in_quotes = t.kind == TOKEN_NAME;
+	size_t bytes = t.bytes - 2u * in_quotes;
+	if (t.kind == TOKEN_WORD || in_quotes)
+		snprintf(
+			name, PART_MAX, "%.*s", (int)(bytes < 64 ? bytes : 64), t.text + in_quotes);
 }
 
 /* Does `name` stand for a table here: a word without a dot behind it? */
@@ -254,46 +262,73 @@ static bool names_table(const struct wording_source *source, const char *name)
 	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
 	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;) {
 		struct token next = lexer_next(&lexer);
-		if (token_is(&t, name) && !token_is_symbol(&next, "."))
+		if (place_is_name(&t, name) && !token_is_symbol(&next, "."))
 			return true;
 		t = next;
 	}
 	return false;
 }
 
-static bool is_update(const struct wording_source *source)
+/* The column DROP COLUMN looks for, or what an UPDATE or an upsert sets. */
+static bool is_of_relation(const struct wording_source *source, const char *name)
 {
 	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
 	struct token t = lexer_next(&lexer);
-	return token_is(&t, "update");
+	if (token_is(&t, "alter"))
+		return names_table(source, "drop");
+	return source->offset < 0 && place_of_target(source->text, source->text_bytes, name);
+}
+
+/* ALTER TABLE quotes the name, with its own quotes inside. */
+static void take_quotes_off(char name[PART_MAX])
+{
+	size_t quotes = strspn(name, "\""), bytes = strlen(name) - quotes;
+	memmove(name, name + quotes, bytes + 1);
+	while (quotes && bytes && name[bytes - 1] == '"')
+		name[--bytes] = '\0';
 }
 
 static bool word_column(const struct wording_source *source, struct wording *w)
 {
-	char name[PART_MAX];
+	char name[PART_MAX], table[PART_MAX], relation[PART_MAX];
 	if (!quoted(source->message, "no such column: ", "", name))
 		return false;
+	take_quotes_off(name);
 	size_t bytes = strcspn(name, ".");
 	bool qualified = name[bytes] == '.';
-	char table[PART_MAX];
 	snprintf(table, sizeof table, "%.*s", (int)bytes, name);
-	if (!qualified && source->text && source->offset < 0 && is_update(source)) {
-		char relation[PART_MAX];
+	/* of an upsert there is no other word for the row it did not insert */
+	const char *said = strcasecmp(table, "excluded") == 0 ? "conflict" : table;
+	if (!qualified && source->text && is_of_relation(source, name)) {
 		changed_relation(source, relation);
 		snprintf(w->message, sizeof w->message,
 			"column \"%.100s\" of relation \"%.100s\" does not exist", name, relation);
-		w->position = place_of_text(source->text, source->text_bytes, name);
-	} else if (*name == '"') /* ALTER TABLE quotes it */
-		snprintf(w->message, sizeof w->message, "column %s does not exist", name);
-	else if (!qualified)
+		w->position = place_of_target(source->text, source->text_bytes, name);
+	} else if (!qualified)
 		snprintf(w->message, sizeof w->message, "column \"%s\" does not exist", name);
-	else if (!source->text || names_table(source, table))
+	else if (!source->text || names_table(source, said))
 		snprintf(w->message, sizeof w->message, "column %s does not exist", name);
 	else {
 		snprintf(w->message, sizeof w->message,
 			"missing FROM-clause entry for table \"%.100s\"", table);
 		strcpy(w->sqlstate, "42P01");
 	}
+	return true;
+}
+
+/* SQLite does not tell which table of a join lacks it. */
+static bool word_listed_column(const char *message, struct wording *w)
+{
+	char name[PART_MAX];
+	if (quoted(message, "cannot join using column ", " - column", name))
+		snprintf(w->message, sizeof w->message,
+			"column \"%s\" specified in USING clause does not exist in both tables",
+			name);
+	else if (quoted(message, "unknown column \"", "\" in foreign key", name))
+		snprintf(w->message, sizeof w->message,
+			"column \"%s\" referenced in foreign key constraint does not exist", name);
+	else
+		return false;
 	return true;
 }
 
@@ -469,7 +504,8 @@ void wording_of(const struct wording_source *source, struct wording *w)
 		word_exists(message, w) || word_overflow(message, w))
 		return;
 	if (!word_catalog(message, w) && !word_syntax(message, w) && !word_column(source, w) &&
-		!word_count(message, w) && !word_drop(source, w) && !word_new_column(message, w))
+		!word_listed_column(message, w) && !word_count(message, w) &&
+		!word_drop(source, w) && !word_new_column(message, w))
 		word_plain(message, w);
 	word_datestyle(w);
 	if (source->text && !w->position)

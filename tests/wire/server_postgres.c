@@ -74,6 +74,7 @@ int main(void)
 		script_test("settings"),
 		script_test("catalog"),
 		script_test("prepared"),
+		script_test("names"),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,6 +128,29 @@ static void the_statement_tells_what_sqlite_leaves_out(void **state)
 		w.message, "new row for relation \"t\" violates check constraint \"t_a_check\"");
 }
 
+static void a_column_is_found_by_its_name_where_sqlite_does_not_say(void **state)
+{
+	(void)state;
+	struct wording w = worded("42703", "no such column: a",
+		"select x.a, t.b as a from t join x on \"a\" = 1", NULL, NULL);
+	assert_string_equal(w.message, "column \"a\" does not exist");
+	assert_int_equal(w.position, 39);
+	w = worded("42703", "no such column: x.a", "select a from t join x on \"x\".\"a\" = 1",
+		NULL, NULL);
+	assert_int_equal(w.position, 27);
+	w = worded("42703", "no such column: a", "update \"T\" set b = a, \"a\" = 1", NULL, NULL);
+	assert_string_equal(w.message, "column \"a\" of relation \"T\" does not exist");
+	assert_int_equal(w.position, 23);
+	w = worded("42703", "no such column: excluded.a",
+		"insert into t values (1) on conflict (b) do update set b = excluded.a", NULL,
+		NULL);
+	assert_string_equal(w.message, "column excluded.a does not exist");
+	w = worded("42703", "no such column: \"\"a\"\"", "alter table t drop column \"a\"", NULL,
+		NULL);
+	assert_string_equal(w.message, "column \"a\" of relation \"t\" does not exist");
+	assert_int_equal(w.position, 0);
+}
+
 static void what_the_catalog_lacks_has_a_hint(void **state)
 {
 	(void)state;
@@ -161,6 +184,7 @@ int main(void)
 		cmocka_unit_test(long_names_are_cut_not_overrun),
 		cmocka_unit_test(positions_count_characters_of_the_clients_text),
 		cmocka_unit_test(the_statement_tells_what_sqlite_leaves_out),
+		cmocka_unit_test(a_column_is_found_by_its_name_where_sqlite_does_not_say),
 		cmocka_unit_test(what_the_catalog_lacks_has_a_hint),
 		cmocka_unit_test(names_the_server_inserted_are_not_blamed),
 	};

@@ -83,6 +83,8 @@ static const struct text_rule text_rules[] = {
 	{ "no such index", DB_ENOTABLE, false },
 	{ "no such trigger", DB_ENOTABLE, false },
 	{ "no such column", DB_ENOCOLUMN, false },
+	{ "cannot join using column", DB_ENOCOLUMN, false },
+	{ "unknown column", DB_ENOCOLUMN, false }, /* in foreign key definition */
 	{ "has no column named", DB_ENOCOLUMN, true },
 	{ "ambiguous column name", DB_EAMBIGUOUS, false },
 	{ "misuse of aggregate", DB_EGROUPING, false },
