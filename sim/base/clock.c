@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Virtual time and its bounds. Knows nothing of what happens at an instant, and never reads a real
- * clock.
- */
+/* Virtual time and its bounds. */
 #include "sim/base/clock.h"
 
 #include <assert.h>

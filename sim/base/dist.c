@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Distributions by inversion: one uniform draw a value, so streams stay aligned when parameters
- * change. Knows the rng and math.h, nothing of who draws.
+ * change.
  */
 #include "sim/base/dist.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A four-way heap of events (half the depth of a binary one), and a line for each rank at the
- * present instant. Knows nothing of what an event means.
+ * present instant.
  */
 #include "sim/base/events.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log-linear histogram. Knows nobody. */
+/* A log-linear histogram. */
 #include "sim/base/histogram.h"
 
 #define SUB  SIM_HISTOGRAM_SUB_BITS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Elementary functions by series. ln: x = m·2^k with m in [√½, √2), ln m = 2·artanh((m−1)/(m+1)).
- * exp: x = k·ln 2 + r, Taylor series of r. Knows nobody.
+ * exp: x = k·ln 2 + r, Taylor series of r.
  */
 #include "sim/base/math.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocation. Knows nobody; see memory.h. */
+/* Allocation. */
 #include "sim/base/memory.h"
 
 #include <stdint.h>

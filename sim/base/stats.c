@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Means, intervals, percentiles. Knows nobody. */
+/* Means, intervals, percentiles. */
 #include "sim/base/stats.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cancel-sim: chooses the command. Knows nothing of lanes. */
+/* cancel-sim: chooses the command. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lane 3: twice the capacity for 300 s, and a DAGOR gate on the literal contract (bare levels)
- * beside one with 128 user levels a level. Owns the lane's keys and tables.
+ * beside one with 128 user levels a level.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@ static const struct sim_key keys[] = {
 #define FIXED_COLUMNS 7
 
 struct row {
-	struct sim_gated setup;
-	struct sim_gated_result result;
+	struct sim_gated_server setup;
+	struct sim_gated_server_result result;
 };
 
 static size_t plan(const struct sim_run *run, struct row *rows)
@@ -38,8 +38,8 @@ static size_t plan(const struct sim_run *run, struct row *rows)
 		enum sim_gate gate = (enum sim_gate)sim_item(run, "gate", i);
 		size_t rules = gate == SIM_GATE_NONE ? 1 : sim_count(run, "rule");
 		for (size_t j = 0; j < rules; j++) {
-			struct sim_gated setup =
-				sim_gated_read(run, (uint64_t)sim_int(run, "load"));
+			struct sim_gated_server setup =
+				sim_gated_server_read(run, (uint64_t)sim_int(run, "load"));
 			setup.gate = gate;
 			setup.rule = (enum cancel_dagor_rule)sim_item(run, "rule", j);
 			setup.has_budget = sim_int(run, "budget") > 0;
@@ -52,7 +52,7 @@ static size_t plan(const struct sim_run *run, struct row *rows)
 }
 
 static void put_scope(struct sim_table *table, const struct row *row, const char *name,
-	const struct sim_gated_scope *scope)
+	const struct sim_gated_server_scope *scope)
 {
 	bool gated = row->setup.gate != SIM_GATE_NONE;
 	sim_row(table);
@@ -99,10 +99,10 @@ static void put_table(struct sim_run *run, const struct row *rows, size_t count,
 static void put_facts(struct sim_run *run, const struct row *rows, size_t count)
 {
 	for (enum sim_gate gate = SIM_GATE_NONE; gate <= SIM_GATE_FINE; gate++) {
-		const struct sim_gated_scope *worst = NULL;
+		const struct sim_gated_server_scope *worst = NULL;
 		char name[64];
 		for (size_t i = 0; i < count; i++) {
-			const struct sim_gated_scope *scope = &rows[i].result.second_half;
+			const struct sim_gated_server_scope *scope = &rows[i].result.second_half;
 			if (rows[i].setup.gate == gate &&
 				(!worst || scope->goodput_qps < worst->goodput_qps))
 				worst = scope;
@@ -149,7 +149,7 @@ static int run_admission(struct sim_run *run)
 	size_t count = plan(run, rows);
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		if (sim_gated_run(&rows[i].setup, &rows[i].result) < 0)
+		if (sim_gated_server_run(&rows[i].setup, &rows[i].result) < 0)
 			status = sim_fail(run, "these settings make no gate: %u levels",
 				rows[i].setup.levels);
 		sim_progress(run, i + 1, count);
@@ -160,7 +160,7 @@ static int run_admission(struct sim_run *run)
 		put_facts(run, rows, count);
 	}
 	for (size_t i = 0; i < count; i++)
-		sim_gated_free(&rows[i].result);
+		sim_gated_server_free(&rows[i].result);
 	free(rows);
 	return status;
 }

@@ -3,8 +3,7 @@
  * The cache that hides a small database: an application that serves 3,000 requests a second on a
  * database of 300, by a hit rate of 90 %. When the cache is lost the database is asked ten times
  * what it can; its answers come too late to be used, so nothing is cached, and the cache stays
- * cold. After Bronson et al., Metastable Failures in Distributed Systems, HotOS 2021. Owns the
- * lane's keys, cures and tables.
+ * cold. After Bronson et al., Metastable Failures in Distributed Systems, HotOS 2021.
  */
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Lane cancel-tree: a request fans out over two services into one database, where its grandchildren
  * hold two tables. The core sits on the database's node and sees only them. What becomes of the
  * rest of the tree when the cancel is local or goes to the root, and messages are lost, late or cut
- * off? Owns the lane's keys and table.
+ * off?
  */
 #include "sim/report/lane.h"
 

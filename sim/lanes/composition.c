@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exercise: gate, budget, both, none, on lane 3's overload and on lane 1's outage, with one retry;
- * each with and without a retry of rejects. Policies compose. Owns the lane's keys and table.
+ * each with and without a retry of rejects. Policies compose.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ enum { OVERLOAD, OUTAGE };
 
 struct combination {
 	int scenario;
-	struct sim_gated setup;
+	struct sim_gated_server setup;
 };
 
 static struct combination combine(struct sim_run *run, int scenario, enum sim_gate gate,
@@ -52,7 +52,8 @@ static struct combination combine(struct sim_run *run, int scenario, enum sim_ga
 {
 	bool outage = scenario == OUTAGE;
 	uint64_t load = (uint64_t)sim_int(run, outage ? "outage_qps" : "overload_qps");
-	struct combination made = { .scenario = scenario, .setup = sim_gated_read(run, load) };
+	struct combination made = { .scenario = scenario,
+		.setup = sim_gated_server_read(run, load) };
 	made.setup.single.duration_ns =
 		(uint64_t)sim_int(run, outage ? "outage_s" : "overload_s") * SIM_NS_PER_S;
 	if (!outage)
@@ -68,7 +69,7 @@ static struct combination combine(struct sim_run *run, int scenario, enum sim_ga
 static void plot_one(struct sim_run *run, struct sim_plot *const *plots,
 	const struct combination *chosen, const struct sim_windows *windows)
 {
-	const struct sim_gated *setup = &chosen->setup;
+	const struct sim_gated_server *setup = &chosen->setup;
 	char label[64];
 	if (setup->retry_on_reject ||
 		setup->rule != (enum cancel_dagor_rule)sim_item(run, "rule", 0))
@@ -83,10 +84,10 @@ static void plot_one(struct sim_run *run, struct sim_plot *const *plots,
 static int run_one(struct sim_run *run, struct sim_table *table, struct sim_plot *const *plots,
 	const struct combination *chosen)
 {
-	const struct sim_gated *setup = &chosen->setup;
-	struct sim_gated_result result;
+	const struct sim_gated_server *setup = &chosen->setup;
+	struct sim_gated_server_result result;
 	int64_t second = -1;
-	if (sim_gated_run(setup, &result) < 0)
+	if (sim_gated_server_run(setup, &result) < 0)
 		return sim_fail(run, "these settings make no gate: %u levels", setup->levels);
 	sim_row(table);
 	sim_put_text(table, chosen->scenario == OUTAGE ? "outage" : "overload");
@@ -106,7 +107,7 @@ static int run_one(struct sim_run *run, struct sim_table *table, struct sim_plot
 	if (result.windows.bound)
 		sim_note(run->report, "a run stopped at its bound on the %s", result.windows.bound);
 	plot_one(run, plots, chosen, &result.windows);
-	sim_gated_free(&result);
+	sim_gated_server_free(&result);
 	return 0;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Lane convoy: a long task holds a table, somebody waits for it exclusively, and readers queue
  * behind the waiter. Two variants: the holder reads (removing the waiter would do) or writes (it
- * would not). Whom does the core cancel, and what does each choice cost? Owns keys and table.
+ * would not). Whom does the core cancel, and what does each choice cost?
  */
 #include "sim/report/lane.h"
 

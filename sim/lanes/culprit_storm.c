@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lane culprit-storm: lane 1 with a task that holds a lock in place of the outage. When is it
- * stopped soon enough, and by what? Owns the lane's keys and tables.
+ * stopped soon enough, and by what?
  */
 #include "sim/report/lane.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Subsequent overload: what shedding is worth when a task needs several answers from an overloaded
- * service. Owns the lane's parts, keys and tables; the system is setups/fanout.c's.
+ * service. The system is setups/fanout.c's.
  */
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static const struct sim_key keys[] = {
 		"shedding has started when this share of requests is refused" },
 	{ "reject_cost_us", SIM_KEY_INTS, "0,5000,20000,50000", 0, 10000000, NULL,
 		"worker time a reject takes at M" },
-	SIM_KEYS_FAN,
+	SIM_KEYS_FANOUT,
 	{ 0 },
 };
 
@@ -42,25 +42,26 @@ struct lane {
 	double saturation, feed;
 };
 
-static struct sim_fan fan_of(enum policy policy, uint64_t seed)
+static struct sim_fanout fanout_of(enum policy policy, uint64_t seed)
 {
-	return (struct sim_fan){
+	return (struct sim_fanout){
 		.gate = kinds[policy],
 		.collaborative = policy == DAGOR_Q_UPSTREAM,
 		.seed = seed,
 	};
 }
 
-static int once(struct lane *lane, const struct sim_fan *fan, struct sim_fan_result *result)
+static int once(
+	struct lane *lane, const struct sim_fanout *fanout, struct sim_fanout_result *result)
 {
-	int status = sim_fan_run(lane->run, fan, result);
+	int status = sim_fanout_run(lane->run, fanout, result);
 	if (status == 0 && result->bound)
 		sim_note(lane->run->report, "a run stopped at its bound on the %s", result->bound);
 	sim_progress(lane->run, ++lane->done, lane->total);
 	return status;
 }
 
-static double success_pct(const struct sim_fan_front *front)
+static double success_pct(const struct sim_fanout_front *front)
 {
 	return front->tasks > 0 ? 100.0 * (double)front->succeeded / (double)front->tasks : 0.0;
 }
@@ -90,12 +91,12 @@ static int depth_row(struct lane *lane, struct sim_table *table, enum policy pol
 	static const char *const workloads[] = { "M^1", "M^2", "M^3", "M^4", "M+N" };
 	struct sim_run *run = lane->run;
 	struct sim_stats success = { 0 }, wasted = { 0 }, attempts = { 0 };
-	uint32_t k = front == SIM_FAN_BOTH ? 2 : front + 1;
+	uint32_t k = front == SIM_FANOUT_BOTH ? 2 : front + 1;
 	for (uint32_t i = 0; i < run->seeds; i++) {
-		struct sim_fan fan = fan_of(policy, run->seed + i);
-		struct sim_fan_result result;
-		fan.feed_qps[front] = lane->feed;
-		if (once(lane, &fan, &result) < 0)
+		struct sim_fanout fanout = fanout_of(policy, run->seed + i);
+		struct sim_fanout_result result;
+		fanout.feed_qps[front] = lane->feed;
+		if (once(lane, &fanout, &result) < 0)
 			return -1;
 		sim_stats_add(&success, success_pct(&result.fronts[front]));
 		sim_stats_add(&wasted, 100.0 * result.wasted_share);
@@ -149,7 +150,7 @@ static int part_two(struct lane *lane)
 		"Tasks that call two overloaded services once each", SIM_TABLE_ALL, depth_columns,
 		9);
 	for (size_t i = 0; i < sim_count(run, "policy"); i++)
-		if (depth_row(lane, table, (enum policy)sim_item(run, "policy", i), SIM_FAN_BOTH,
+		if (depth_row(lane, table, (enum policy)sim_item(run, "policy", i), SIM_FANOUT_BOTH,
 			    NULL) < 0)
 			return -1;
 	return 0;
@@ -180,15 +181,15 @@ static int part_start(struct lane *lane)
 		series[j] = sim_plot_series(plot, policy_names[starters[j]], SIM_LINES_POINTS);
 	for (size_t i = 0; i < sim_count(run, "start_feeds"); i++) {
 		int64_t feed = sim_item(run, "start_feeds", i);
-		struct sim_fan_result result = { 0 };
+		struct sim_fanout_result result = { 0 };
 		sim_row(table);
 		sim_put_int(table, feed);
 		for (size_t j = 0; j < STARTERS; j++) {
 			struct sim_stats stats = { 0 };
 			for (uint32_t seed = 0; seed < run->seeds; seed++) {
-				struct sim_fan fan = fan_of(starters[j], run->seed + seed);
-				fan.feed_qps[0] = (double)feed;
-				if (once(lane, &fan, &result) < 0)
+				struct sim_fanout fanout = fanout_of(starters[j], run->seed + seed);
+				fanout.feed_qps[0] = (double)feed;
+				if (once(lane, &fanout, &result) < 0)
 					return -1;
 				sim_stats_add(&stats, 100.0 * result.shed_share);
 			}
@@ -231,11 +232,11 @@ static int part_mixed(struct lane *lane)
 		enum policy policy = (enum policy)sim_item(run, "policy", i);
 		struct sim_stats success[4] = { 0 };
 		for (uint32_t seed = 0; seed < run->seeds; seed++) {
-			struct sim_fan fan = fan_of(policy, run->seed + seed);
-			struct sim_fan_result result;
+			struct sim_fanout fanout = fanout_of(policy, run->seed + seed);
+			struct sim_fanout_result result;
 			for (uint32_t front = 0; front < 4; front++)
-				fan.feed_qps[front] = lane->feed / 4.0;
-			if (once(lane, &fan, &result) < 0)
+				fanout.feed_qps[front] = lane->feed / 4.0;
+			if (once(lane, &fanout, &result) < 0)
 				return -1;
 			for (uint32_t front = 0; front < 4; front++)
 				sim_stats_add(&success[front], success_pct(&result.fronts[front]));
@@ -277,13 +278,13 @@ static int part_reject(struct lane *lane)
 	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
 		for (size_t j = 0; j < sim_count(run, "reject_cost_us"); j++) {
 			int64_t cost_us = sim_item(run, "reject_cost_us", j);
-			struct sim_fan_result result = { 0 };
+			struct sim_fanout_result result = { 0 };
 			struct sim_stats success = { 0 };
 			for (uint32_t seed = 0; seed < run->seeds; seed++) {
-				struct sim_fan fan = fan_of(compared[i], run->seed + seed);
-				fan.feed_qps[1] = lane->feed;
-				fan.reject_cost_ns = (uint64_t)cost_us * SIM_NS_PER_US;
-				if (once(lane, &fan, &result) < 0)
+				struct sim_fanout fanout = fanout_of(compared[i], run->seed + seed);
+				fanout.feed_qps[1] = lane->feed;
+				fanout.reject_cost_ns = (uint64_t)cost_us * SIM_NS_PER_US;
+				if (once(lane, &fanout, &result) < 0)
 					return -1;
 				sim_stats_add(&success, success_pct(&result.fronts[1]));
 			}

@@ -2,7 +2,7 @@
 /*
  * Who gains by logging in again: user priorities drawn by session against a hash of the user that
  * rotates. One overloaded server behind a gate with 128 user levels; some users log in anew when
- * rejected. Owns the lane's keys, schemes and tables.
+ * rejected.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exercise: how long a retry budget takes to heal lane 2, beside the formula, with the cap of the
- * bucket swept and with budgets that are a share of the originals. Owns the lane's keys and tables.
+ * bucket swept and with budgets that are a share of the originals.
  */
 #include <cancel/admission/bucket.h>
 #include <cancel/admission/retry_finagle.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exercise: the largest load that survives the outage, by number of retries. Bisected to one QPS,
- * because a load that heals implies that all lower ones do. Owns the lane's keys and table.
+ * because a load that heals implies that all lower ones do.
  */
 #include "sim/report/lane.h"
 #include "sim/setups/single_keys.h"

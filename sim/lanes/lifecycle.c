@@ -3,7 +3,7 @@
  * The life of a metastable failure: stable or vulnerable before, a trigger, what it leaves behind,
  * a cure, and a second trigger that shows what was cured. An application calls a database of three
  * servers; clients time out and retry. After Bronson et al., Metastable Failures in Distributed
- * Systems, HotOS 2021. Owns the lane's triggers, cures, states and tables.
+ * Systems, HotOS 2021.
  */
 #include <stdio.h>
 

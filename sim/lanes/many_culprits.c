@@ -2,8 +2,7 @@
 /*
  * Lane many-culprits: one to forty medium tasks, each holding a table of its own, behind one worker
  * queue. What does the pause between cancels cost, and what the second wave, when every rerun may
- * not be cancelled? (The Atropos paper names both as why its cases 3 and 12 miss their SLO.) Owns
- * the lane's keys and tables.
+ * not be cancelled? (The Atropos paper names both as why its cases 3 and 12 miss their SLO.)
  */
 #include "sim/report/lane.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lane 1: a 10 s outage at 30 s, clients that retry once. Above half the capacity the storm it
- * seeds never ends. Owns the lane's keys and tables; the model is single/single.h's.
+ * seeds never ends. The model is single/single.h's.
  */
 #include <stdio.h>
 

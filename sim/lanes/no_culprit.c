@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lane no-culprit: short requests alone, too many of them. There is nobody to cancel, and nobody
- * may be. Owns the lane's keys and table.
+ * may be.
  */
 #include "sim/report/lane.h"
 

@@ -2,7 +2,7 @@
 /*
  * What a closed loop hides: one server, one pause, measured by clients that keep to a schedule, by
  * clients that wait for their answers, and by the latter counted from the schedule they meant to
- * keep. After Gil Tene's "coordinated omission". Owns the lane's keys and table.
+ * keep. After Gil Tene's "coordinated omission".
  */
 #include "sim/report/lane.h"
 #include "sim/service/service.h"

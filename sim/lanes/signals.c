@@ -2,7 +2,7 @@
 /*
  * What says "overloaded": response time, CPU, queuing time, minimum sojourn, each per tier, on
  * loads whose truth is known by construction. A tier is overloaded when it is asked for more than
- * it can do. Owns the lane's scenarios, signals and tables.
+ * it can do.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exercise: the longest outage a load survives, beside the closed form. An outage is bisected to
- * the millisecond. Owns the lane's keys and table.
+ * the millisecond.
  */
 #include "sim/report/lane.h"
 #include "sim/setups/single_keys.h"

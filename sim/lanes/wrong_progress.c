@@ -3,7 +3,7 @@
  * Lane wrong-progress: six long tasks crowd a server, and what they say of their progress is wrong.
  * How often does the first cancel hit the task with most left to do, which is what the estimators
  * are after; and how far is it from the best one, the one whose cancel alone leaves the fewest late
- * seconds (an oracle tries all six)? By chooser and by estimator. Owns the lane's keys and table.
+ * seconds (an oracle tries all six)? By chooser and by estimator.
  */
 #include "sim/report/lane.h"
 
@@ -61,8 +61,8 @@ static const struct sim_column columns[] = {
 	{ "no_cancel_pct", NULL, 1 },
 };
 
-struct oracle { /* of one scene and seed: late bins when only that hog is cancelled */
-	uint64_t bins[SIM_HOGS], best;
+struct oracle { /* of one scene and seed: late bins when only that task is cancelled */
+	uint64_t bins[SIM_LONG_TASKS], best;
 };
 
 struct sums {
@@ -81,10 +81,10 @@ static void name_of(const struct sim_run *run, const char *key, int64_t choice, 
 }
 
 static void describe(const struct sim_run *run, int64_t scene, int64_t reported, uint64_t seed,
-	struct sim_hogs *hogs, struct cancel_pipeline_config *pipeline)
+	struct sim_long_tasks *tasks, struct cancel_pipeline_config *pipeline)
 {
-	*hogs = (struct sim_hogs){
-		.scene = (enum sim_hog_scene)scene,
+	*tasks = (struct sim_long_tasks){
+		.scene = (enum sim_long_task_scene)scene,
 		.reported = (enum sim_progress)reported,
 		.spread = sim_real(run, "spread"),
 		.left_min_s = sim_real(run, "left_min_s"),
@@ -95,15 +95,15 @@ static void describe(const struct sim_run *run, int64_t scene, int64_t reported,
 		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
 		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
 	};
-	sim_watch_times(run, &hogs->world, pipeline);
+	sim_watch_times(run, &tasks->world, pipeline);
 }
 
 /* Runs one world to its end; the caller frees it. NULL after sim_fail. */
-static struct sim_world *play(struct sim_run *run, struct sim_hogs *hogs)
+static struct sim_world *play(struct sim_run *run, struct sim_long_tasks *tasks)
 {
 	struct sim_result result = { 0 };
 	const char *why;
-	struct sim_world *w = sim_hogs_new(hogs, &why);
+	struct sim_world *w = sim_long_tasks_new(tasks, &why);
 	if (w) {
 		sim_world_run(w);
 		sim_world_result(w, &result);
@@ -121,15 +121,15 @@ static struct sim_world *play(struct sim_run *run, struct sim_hogs *hogs)
 static int ask_oracle(struct sim_run *run, int64_t scene, uint64_t seed, struct oracle *oracle)
 {
 	struct cancel_pipeline_config pipeline;
-	struct sim_hogs hogs;
+	struct sim_long_tasks tasks;
 	oracle->best = UINT64_MAX;
-	for (int i = 0; i < SIM_HOGS; i++) {
-		describe(run, scene, SIM_PROGRESS_TRUE, seed, &hogs, &pipeline);
-		pipeline.policy = &sim_hog_only[i];
-		struct sim_world *w = play(run, &hogs);
+	for (int i = 0; i < SIM_LONG_TASKS; i++) {
+		describe(run, scene, SIM_PROGRESS_TRUE, seed, &tasks, &pipeline);
+		pipeline.policy = &sim_long_task_only[i];
+		struct sim_world *w = play(run, &tasks);
 		if (!w)
 			return -1;
-		oracle->bins[i] = sim_world_late_bins(w, SIM_HOGS_FROM_NS, UINT64_MAX);
+		oracle->bins[i] = sim_world_late_bins(w, SIM_LONG_TASKS_FROM_NS, UINT64_MAX);
 		if (oracle->bins[i] < oracle->best)
 			oracle->best = oracle->bins[i];
 		sim_world_free(w);
@@ -137,44 +137,45 @@ static int ask_oracle(struct sim_run *run, int64_t scene, uint64_t seed, struct 
 	return 0;
 }
 
-static uint64_t left_ns(const struct sim_hogs *hogs, uint32_t i, uint64_t now_ns)
+static uint64_t left_ns(const struct sim_long_tasks *tasks, uint32_t i, uint64_t now_ns)
 {
-	uint64_t end_ns = hogs->hogs[i].start_ns + hogs->hogs[i].undisturbed_ns;
-	return hogs->hogs[i].start_ns <= now_ns && end_ns > now_ns ? end_ns - now_ns : 0;
+	uint64_t end_ns = tasks->task[i].start_ns + tasks->task[i].undisturbed_ns;
+	return tasks->task[i].start_ns <= now_ns && end_ns > now_ns ? end_ns - now_ns : 0;
 }
 
-static void judge_first(const struct sim_hogs *hogs, const struct sim_decision *first,
+static void judge_first(const struct sim_long_tasks *tasks, const struct sim_decision *first,
 	const struct oracle *oracle, struct sums *sums)
 {
 	uint64_t most_ns = 0;
-	if (first->client < SIM_HOG_CLIENT) {
+	if (first->client < SIM_LONG_TASK_CLIENT) {
 		sim_stats_add(&sums->most_left, 0);
 		sim_stats_add(&sums->best, 0);
 		return;
 	}
-	uint32_t hog = first->client - SIM_HOG_CLIENT;
-	for (uint32_t i = 0; i < SIM_HOGS; i++) {
-		uint64_t ns = left_ns(hogs, i, first->decided_ns);
+	uint32_t task = first->client - SIM_LONG_TASK_CLIENT;
+	for (uint32_t i = 0; i < SIM_LONG_TASKS; i++) {
+		uint64_t ns = left_ns(tasks, i, first->decided_ns);
 		most_ns = ns > most_ns ? ns : most_ns;
 	}
-	sim_stats_add(&sums->most_left, left_ns(hogs, hog, first->decided_ns) == most_ns ? 100 : 0);
-	sim_stats_add(&sums->best, oracle->bins[hog] <= oracle->best + TIE_BINS ? 100 : 0);
-	sim_stats_add(&sums->regret, (double)(oracle->bins[hog] - oracle->best) / 10);
+	sim_stats_add(
+		&sums->most_left, left_ns(tasks, task, first->decided_ns) == most_ns ? 100 : 0);
+	sim_stats_add(&sums->best, oracle->bins[task] <= oracle->best + TIE_BINS ? 100 : 0);
+	sim_stats_add(&sums->regret, (double)(oracle->bins[task] - oracle->best) / 10);
 }
 
-static void judge(const struct sim_world *w, const struct sim_hogs *hogs,
+static void judge(const struct sim_world *w, const struct sim_long_tasks *tasks,
 	const struct oracle *oracle, struct sums *sums)
 {
 	struct sim_result r;
 	uint64_t wrong = 0;
 	sim_world_result(w, &r);
 	for (size_t i = 0; i < r.decision_count; i++)
-		wrong += r.decisions[i].client < SIM_HOG_CLIENT;
+		wrong += r.decisions[i].client < SIM_LONG_TASK_CLIENT;
 	if (r.decision_count > 0)
-		judge_first(hogs, &r.decisions[0], oracle, sums);
+		judge_first(tasks, &r.decisions[0], oracle, sums);
 	sim_stats_add(&sums->none, r.decision_count > 0 ? 0 : 100);
-	sim_stats_add(
-		&sums->late, (double)sim_world_late_bins(w, SIM_HOGS_FROM_NS, UINT64_MAX) / 10);
+	sim_stats_add(&sums->late,
+		(double)sim_world_late_bins(w, SIM_LONG_TASKS_FROM_NS, UINT64_MAX) / 10);
 	sim_stats_add(&sums->cancels, (double)r.decisions_total);
 	sim_stats_add(&sums->wrong, (double)wrong);
 }
@@ -183,17 +184,17 @@ static int run_once(struct sim_run *run, const struct combination *c, uint64_t s
 	const struct oracle *oracle, struct sums *sums)
 {
 	struct cancel_pipeline_config pipeline;
-	struct sim_hogs hogs;
+	struct sim_long_tasks tasks;
 	char choose[32], estimator[32];
-	describe(run, c->scene, c->reported, seed, &hogs, &pipeline);
+	describe(run, c->scene, c->reported, seed, &tasks, &pipeline);
 	name_of(run, "choose", c->choose, choose);
 	name_of(run, "estimator", c->estimator, estimator);
 	pipeline.policy = cancel_policy_find(choose);
 	pipeline.estimator = cancel_estimator_find(estimator);
-	struct sim_world *w = play(run, &hogs);
+	struct sim_world *w = play(run, &tasks);
 	if (!w)
 		return -1;
-	judge(w, &hogs, oracle, sums);
+	judge(w, &tasks, oracle, sums);
 	sim_world_free(w);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lane zombies: once retries sustain the storm there is no culprit left to cancel, but there is
- * work for clients that have left. What does dropping it do to lanes 1 and 3? Owns keys and table.
+ * work for clients that have left. What does dropping it do to lanes 1 and 3?
  */
 #include "sim/report/lane.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Keys and values: parsing, bounds, the words of a refusal. Knows nothing of lanes, of the command
- * line or of scenario files.
- */
+/* Keys and values: parsing, bounds, the words of a refusal. */
 #include "sim/report/options.h"
 
 #include <ctype.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files or none. Knows nothing of what is written. At most OPEN_MAX_FILES are open at once.
- */
+/* Whole files or none. At most OPEN_MAX_FILES are open at once. */
 #include "sim/report/output.h"
 
 #include <errno.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Plots of a report, drawn by gnuplot from a script with the data inline. Knows gnuplot's language
- * and nothing of lanes.
- */
+/* Plots of a report, drawn by gnuplot from a script with the data inline. */
 #include "sim/report/report.h"
 
 #include <signal.h>

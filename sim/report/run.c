@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a lane uses while it runs: its values, its one error line, the progress bar, the remark that
- * a bound was hit. Knows no lane.
+ * a bound was hit.
  */
 #include "sim/report/lane.h"
 

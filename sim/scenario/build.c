@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From a scenario's values to services, clients and changes. Knows the keys by name and the model;
- * reads no file.
- */
+/* From a scenario's values to services, clients and changes. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

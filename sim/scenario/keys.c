@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sections of a scenario file take, with bounds. Data only. */
+/* What the sections of a scenario file take, with bounds. */
 #include "sim/scenario/parts.h"
 
 #define TEXT	SIM_SCENARIO_TEXT_MAX

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The cache in front of a service's cached calls: entries that expire, and one flight a key when
- * asked for. Knows the keys of tasks, not who calls whom.
+ * asked for.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Clients: when they send, how long they wait, whether they try again. Latency counts from the
- * scheduled start of the first attempt. Knows calls only as what it sends and what comes back.
+ * scheduled start of the first attempt.
  */
 #include <stdlib.h>
 

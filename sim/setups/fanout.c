@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system of `fan-out`, built from services. Calibration: DAGOR's evaluation (SoCC
- * 2018, 5.1-5.2) says three servers, saturation near 750 QPS, a response-time gate (250 ms) that
- * sheds from 630 QPS on and a queuing-time gate (20 ms) that does not; it does not say what M does.
- * Work a little under 250 ms on enough workers gives all three: queuing starts near 750, and the
- * response threshold is passed before. Knows no gate beyond its kind.
+ * The system of `fan-out`, built from services. Calibration: DAGOR's evaluation (SoCC 2018,
+ * 5.1-5.2) says three servers, saturation near 750 QPS, a response-time gate (250 ms) that sheds
+ * from 630 QPS on and a queuing-time gate (20 ms) that does not; it does not say what M does. Work
+ * a little under 250 ms on enough workers gives all three: queuing starts near 750, and the
+ * response threshold is passed before.
  */
 #include "sim/setups/fanout.h"
 
@@ -13,7 +13,7 @@
 #define RAMP_STEPS 20
 #define USERS	   100000
 
-static struct sim_service_options victim(struct sim_run *run, const struct sim_fan *fan)
+static struct sim_service_options victim(struct sim_run *run, const struct sim_fanout *fanout)
 {
 	uint64_t mean_us = (uint64_t)sim_int(run, "work_us");
 	uint64_t least_us = (uint64_t)sim_int(run, "work_least_us");
@@ -28,15 +28,15 @@ static struct sim_service_options victim(struct sim_run *run, const struct sim_f
 		},
 		.net_ns = 250 * SIM_NS_PER_US,
 		.resends = (uint32_t)sim_int(run, "resends"),
-		.reject_cost_ns = fan->reject_cost_ns,
+		.reject_cost_ns = fanout->reject_cost_ns,
 		.balance = SIM_BALANCE_RANDOM,
 		.gate = {
-			.kind = fan->gate,
+			.kind = fanout->gate,
 			.rate_qps = (double)sim_int(run, "saturation_qps") / servers,
 			.business_levels = 1,
-			.collaborative = fan->collaborative,
+			.collaborative = fanout->collaborative,
 			.rule = (enum cancel_dagor_rule)sim_int(run, "rule"),
-			.target_ns = fan->gate == SIM_SHED_SEDA ? (uint64_t)sim_int(run, "seda_target_ms") * SIM_NS_PER_MS : 0,
+			.target_ns = fanout->gate == SIM_SHED_SEDA ? (uint64_t)sim_int(run, "seda_target_ms") * SIM_NS_PER_MS : 0,
 		},
 	};
 }
@@ -57,10 +57,10 @@ static void ramp(struct sim_run *run, struct sim_services *services, uint32_t tr
 	}
 }
 
-static void add_front(struct sim_run *run, struct sim_services *services, const struct sim_fan *fan,
-	uint32_t front, uint64_t stop_ns)
+static void add_front(struct sim_run *run, struct sim_services *services,
+	const struct sim_fanout *fanout, uint32_t front, uint64_t stop_ns)
 {
-	bool both = front == SIM_FAN_BOTH;
+	bool both = front == SIM_FANOUT_BOTH;
 	uint32_t calls = both ? 1 : front + 1;
 	struct sim_service_options options = {
 		.servers = 3,
@@ -75,7 +75,7 @@ static void add_front(struct sim_run *run, struct sim_services *services, const 
 	struct sim_traffic_options traffic = {
 		.service = (uint32_t)service,
 		.loop = SIM_LOOP_POISSON,
-		.rate_qps = fan->feed_qps[front] / calls,
+		.rate_qps = fanout->feed_qps[front] / calls,
 		.users = USERS,
 		.stop_ns = stop_ns,
 		.timeout_ns = (uint64_t)sim_int(run, "timeout_ms") * SIM_NS_PER_MS,
@@ -83,15 +83,15 @@ static void add_front(struct sim_run *run, struct sim_services *services, const 
 	ramp(run, services, (uint32_t)sim_services_traffic(services, &traffic));
 }
 
-static void read_result(
-	struct sim_services *services, const struct sim_fan *fan, struct sim_fan_result *result)
+static void read_result(struct sim_services *services, const struct sim_fanout *fanout,
+	struct sim_fanout_result *result)
 {
 	double queuing_ns = 0.0, response_ns = 0.0, started = 0.0, answered = 0.0;
 	uint32_t traffic = 0;
-	*result = (struct sim_fan_result){ .bound = sim_services_bound(services) };
-	for (uint32_t front = 0; front < SIM_FAN_FRONTS; front++) {
+	*result = (struct sim_fanout_result){ .bound = sim_services_bound(services) };
+	for (uint32_t front = 0; front < SIM_FANOUT_FRONTS; front++) {
 		struct sim_traffic_result got;
-		if (fan->feed_qps[front] <= 0.0)
+		if (fanout->feed_qps[front] <= 0.0)
 			continue;
 		sim_services_traffic_result(services, traffic++, &got);
 		result->fronts[front].tasks = got.originals;
@@ -115,7 +115,8 @@ static void read_result(
 	result->m.probes = NULL;
 }
 
-int sim_fan_run(struct sim_run *run, const struct sim_fan *fan, struct sim_fan_result *result)
+int sim_fanout_run(
+	struct sim_run *run, const struct sim_fanout *fanout, struct sim_fanout_result *result)
 {
 	uint64_t warm_s = (uint64_t)(sim_int(run, "ramp_s") + sim_int(run, "settle_s"));
 	uint64_t stop_ns = (warm_s + (uint64_t)sim_int(run, "measure_s")) * SIM_NS_PER_S;
@@ -123,24 +124,24 @@ int sim_fan_run(struct sim_run *run, const struct sim_fan *fan, struct sim_fan_r
 	struct sim_services_options options = {
 		.duration_ns = stop_ns + drain_ns,
 		.warm_up_ns = warm_s * SIM_NS_PER_S,
-		.seed = fan->seed,
+		.seed = fanout->seed,
 		.events_limit = run->events_limit,
 		.bin_ns = SIM_NS_PER_S,
 	};
 	const char *why;
 	struct sim_services *services = sim_services_new(&options);
-	struct sim_service_options m = victim(run, fan);
+	struct sim_service_options m = victim(run, fanout);
 	sim_services_add(services, &m);
-	if (fan->feed_qps[SIM_FAN_BOTH] > 0.0)
+	if (fanout->feed_qps[SIM_FANOUT_BOTH] > 0.0)
 		sim_services_add(services, &m);
-	for (uint32_t front = 0; front < SIM_FAN_FRONTS; front++)
-		if (fan->feed_qps[front] > 0.0)
-			add_front(run, services, fan, front, stop_ns);
+	for (uint32_t front = 0; front < SIM_FANOUT_FRONTS; front++)
+		if (fanout->feed_qps[front] > 0.0)
+			add_front(run, services, fanout, front, stop_ns);
 	int status = sim_services_run(services, &why);
 	if (status < 0)
 		sim_fail(run, "%s", why);
 	else
-		read_result(services, fan, result);
+		read_result(services, fanout, result);
 	sim_services_free(services);
 	return status;
 }

@@ -11,23 +11,23 @@
 #include "sim/report/lane.h"
 #include "sim/service/service.h"
 
-#define SIM_FAN_FRONTS 5 /* M^1 … M^4, and M and N */
-#define SIM_FAN_BOTH   4 /* index of the front that calls M and N */
+#define SIM_FANOUT_FRONTS 5 /* M^1 … M^4, and M and N */
+#define SIM_FANOUT_BOTH	  4 /* index of the front that calls M and N */
 
-struct sim_fan {
+struct sim_fanout {
 	enum sim_gate_kind gate;
 	bool collaborative;
-	double feed_qps[SIM_FAN_FRONTS]; /* first requests at M a second, from each front */
+	double feed_qps[SIM_FANOUT_FRONTS]; /* first requests at M a second, from each front */
 	uint64_t reject_cost_ns;
 	uint64_t seed;
 };
 
-struct sim_fan_front { /* after the warm-up */
+struct sim_fanout_front { /* after the warm-up */
 	uint64_t tasks, succeeded;
 };
 
-struct sim_fan_result {
-	struct sim_fan_front fronts[SIM_FAN_FRONTS];
+struct sim_fanout_result {
+	struct sim_fanout_front fronts[SIM_FANOUT_FRONTS];
 	struct sim_service_result m;
 	double shed_share;   /* of the first requests at M: requests refused for good are not known
 				to M, so: attempts refused / attempts, callers' refusals included */
@@ -36,7 +36,7 @@ struct sim_fan_result {
 	const char *bound;
 };
 
-#define SIM_KEYS_FAN                                                                               \
+#define SIM_KEYS_FANOUT                                                                            \
 	{ "saturation_qps", SIM_KEY_INT, "750", 1, 100000, NULL,                                   \
 		"what M is calibrated to; random sheds to it" },                                   \
 		{ "servers", SIM_KEY_INT, "3", 1, SIM_SERVERS_MAX, NULL, "servers of M" },         \
@@ -59,6 +59,7 @@ struct sim_fan_result {
 	}
 
 /* 0, or negative after sim_fail. */
-int sim_fan_run(struct sim_run *run, const struct sim_fan *fan, struct sim_fan_result *result);
+int sim_fanout_run(
+	struct sim_run *run, const struct sim_fanout *fanout, struct sim_fanout_result *result);
 
 #endif

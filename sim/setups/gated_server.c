@@ -20,7 +20,7 @@ struct scope_count {
 };
 
 struct world {
-	const struct sim_gated *setup;
+	const struct sim_gated_server *setup;
 	struct cancel_dagor gate;
 	struct cancel_bucket bucket;
 	struct scope_count whole, second_half;
@@ -71,7 +71,7 @@ static void served(void *state, const struct sim_attempt *attempt, uint64_t done
 	count(&world->second_half, attempt, level, latency_ns, in_time);
 }
 
-static int world_init(struct world *world, const struct sim_gated *setup)
+static int world_init(struct world *world, const struct sim_gated_server *setup)
 {
 	struct cancel_dagor_options gate = {
 		.struct_size = sizeof(gate),
@@ -105,7 +105,8 @@ static uint64_t originals(uint64_t from, uint64_t to, uint32_t level, uint32_t l
 }
 
 static void scope_result(const struct world *world, const struct scope_count *scope,
-	const struct sim_windows *windows, size_t from_second, struct sim_gated_scope *result)
+	const struct sim_windows *windows, size_t from_second,
+	struct sim_gated_server_scope *result)
 {
 	const struct sim_single *s = &world->setup->single;
 	uint64_t sent = (s->duration_ns + s->interval_ns - 1) / s->interval_ns, goodput = 0;
@@ -122,7 +123,8 @@ static void scope_result(const struct world *world, const struct scope_count *sc
 	}
 }
 
-int sim_gated_run(const struct sim_gated *setup, struct sim_gated_result *result)
+int sim_gated_server_run(
+	const struct sim_gated_server *setup, struct sim_gated_server_result *result)
 {
 	struct world *world = sim_alloc(1, sizeof(*world));
 	struct sim_policy policy = {
@@ -140,7 +142,7 @@ int sim_gated_run(const struct sim_gated *setup, struct sim_gated_result *result
 		.served_state = world,
 		.events_limit = setup->events_limit,
 	};
-	*result = (struct sim_gated_result){ 0 };
+	*result = (struct sim_gated_server_result){ 0 };
 	if (world_init(world, setup) < 0) {
 		free(world);
 		return -1;
@@ -155,14 +157,14 @@ int sim_gated_run(const struct sim_gated *setup, struct sim_gated_result *result
 	return 0;
 }
 
-void sim_gated_free(struct sim_gated_result *result)
+void sim_gated_server_free(struct sim_gated_server_result *result)
 {
 	sim_windows_free(&result->windows);
 }
 
-struct sim_gated sim_gated_read(const struct sim_run *run, uint64_t load_qps)
+struct sim_gated_server sim_gated_server_read(const struct sim_run *run, uint64_t load_qps)
 {
-	return (struct sim_gated){
+	return (struct sim_gated_server){
 		.single = sim_single_read(run, load_qps),
 		.levels = (uint32_t)sim_int(run, "levels"),
 		.window_ns = (uint64_t)sim_int(run, "window_ms") * SIM_NS_PER_MS,

@@ -20,7 +20,7 @@ enum sim_gate {
 	SIM_GATE_FINE,	 /* 128 user levels each */
 };
 
-struct sim_gated {
+struct sim_gated_server {
 	struct sim_single single;
 	enum sim_gate gate;
 	enum cancel_dagor_rule rule;
@@ -34,22 +34,23 @@ struct sim_gated {
 	uint64_t events_limit;
 };
 
-struct sim_gated_scope { /* of the originals sent in a part of the run */
+struct sim_gated_server_scope { /* of the originals sent in a part of the run */
 	double goodput_qps;
 	double success_pct[SIM_LEVELS_MAX]; /* by level, 0 the highest */
 	uint64_t p99_ns;		    /* of what was served, arrival to completion */
 	uint64_t rejected;
 };
 
-struct sim_gated_result {
+struct sim_gated_server_result {
 	struct sim_windows windows;
-	struct sim_gated_scope whole, second_half;
+	struct sim_gated_server_scope whole, second_half;
 	uint32_t cursor, cursor_levels; /* at the end; levels of the gate */
 };
 
 /* 0, or -1 when the options make no gate or budget. */
-int sim_gated_run(const struct sim_gated *setup, struct sim_gated_result *result);
-void sim_gated_free(struct sim_gated_result *result);
+int sim_gated_server_run(
+	const struct sim_gated_server *setup, struct sim_gated_server_result *result);
+void sim_gated_server_free(struct sim_gated_server_result *result);
 
 #define SIM_KEYS_GATE                                                                              \
 	{ "rule", SIM_KEY_CHOICES, "all", 0, 0, "accumulating|memoryless|fraction",                \
@@ -69,7 +70,7 @@ void sim_gated_free(struct sim_gated_result *result);
 	}
 
 /* Those keys into a set-up with no gate and no budget. */
-struct sim_gated sim_gated_read(const struct sim_run *run, uint64_t load_qps);
+struct sim_gated_server sim_gated_server_read(const struct sim_run *run, uint64_t load_qps);
 const char *sim_gate_name(enum sim_gate gate);
 const char *sim_rule_name(enum cancel_dagor_rule rule);
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds the world of the hogs. Knows no lane and judges no choice. */
+/* Builds the world of the long tasks. */
 #include "sim/setups/long_tasks.h"
 
 #include "sim/base/math.h"
 
-#define EARLY	   4
-#define WORKERS	   8  /* six go to the hogs, two are left */
-#define POOL_SLOTS 10 /* requests are longer there: four are left */
-#define OTHER_PCT  90 /* load of the second queue, of the first's */
-#define POOL_PAGES 1000
-#define HOT_PAGES  850 /* what requests read */
-#define READ_AHEAD 32
-#define PAGE_NS	   (200 * SIM_NS_PER_US) /* of a read-ahead: a chunk takes 8.2 ms */
-#define MISS_NS	   (2 * SIM_NS_PER_MS)
-#define DUMP_TABLE 1
-#define HOG_STREAM (SIM_CLIENTS_MAX + 1)
+#define EARLY	    4
+#define WORKERS	    8  /* six go to the long tasks, two are left */
+#define POOL_SLOTS  10 /* requests are longer there: four are left */
+#define OTHER_PCT   90 /* load of the second queue, of the first's */
+#define POOL_PAGES  1000
+#define HOT_PAGES   850 /* what requests read */
+#define READ_AHEAD  32
+#define PAGE_NS	    (200 * SIM_NS_PER_US) /* of a read-ahead: a chunk takes 8.2 ms */
+#define MISS_NS	    (2 * SIM_NS_PER_MS)
+#define DUMP_TABLE  1
+#define TASK_STREAM (SIM_CLIENTS_MAX + 1)
 
 enum { REQUEST, OTHER_REQUEST, FIRST, SECOND, BOTH, DUMP }; /* scripts */
 enum { QUEUE, OTHER_QUEUE, POOL };			    /* resources */
 enum { ARG_AMOUNT = 1, ARG_SLOTS, ARG_OTHER_SLOTS };
 
-/* Slots of either queue by hog; the last two come at 15 s. */
-static const uint32_t queue_slots[SIM_HOGS][2] = { { 2, 0 }, { 0, 2 }, { 1, 1 }, { 1, 1 }, { 2, 0 },
-	{ 0, 2 } };
+/* Slots of either queue by long task; the last two come at 15 s. */
+static const uint32_t queue_slots[SIM_LONG_TASKS][2] = { { 2, 0 }, { 0, 2 }, { 1, 1 }, { 1, 1 },
+	{ 2, 0 }, { 0, 2 } };
 
 static double uniform(struct sim_rng *rng, double low, double high)
 {
@@ -30,7 +30,7 @@ static double uniform(struct sim_rng *rng, double low, double high)
 }
 
 /* One draw whatever is reported, so that all kinds meet the same tasks. */
-static uint32_t parameter(const struct sim_hogs *setup, struct sim_rng *rng)
+static uint32_t parameter(const struct sim_long_tasks *setup, struct sim_rng *rng)
 {
 	double u = sim_rng_unit(rng), value = 0;
 	switch (setup->reported) {
@@ -53,23 +53,25 @@ static uint32_t parameter(const struct sim_hogs *setup, struct sim_rng *rng)
 	return (uint32_t)(value * 1e6);
 }
 
-static void draw_one(const struct sim_hogs *setup, struct sim_rng *rng, int i, struct sim_hog *hog)
+static void draw_one(
+	const struct sim_long_tasks *setup, struct sim_rng *rng, int i, struct sim_long_task *task)
 {
 	const uint64_t chunk_ns = MISS_NS + (READ_AHEAD - 1) * PAGE_NS;
-	bool queues = setup->scene == SIM_HOG_QUEUES;
-	bool reads = setup->scene == SIM_HOG_POOL && i % 2;
+	bool queues = setup->scene == SIM_SCENE_QUEUES;
+	bool reads = setup->scene == SIM_SCENE_POOL && i % 2;
 	double low = setup->left_min_s, high = setup->left_max_s;
 	double elapsed_s = uniform(rng, 2, 12);
 	double left_s = low * sim_pow(high / low, sim_rng_unit(rng));
 	/* A dump that runs early would hurt early: they all come at 15 s. */
 	elapsed_s = i < EARLY && !reads ? elapsed_s : 0;
-	hog->undisturbed_ns = (uint64_t)((elapsed_s + left_s) * 1e9);
-	hog->start_ns = SIM_HOGS_FROM_NS - (uint64_t)(elapsed_s * 1e9);
-	hog->reads = reads;
-	hog->amount = reads ? hog->undisturbed_ns / chunk_ns * READ_AHEAD + 1 : hog->undisturbed_ns;
-	hog->slots[0] = queues ? queue_slots[i][0] : 1;
-	hog->slots[1] = queues ? queue_slots[i][1] : 0;
-	hog->progress_ppm = parameter(setup, rng);
+	task->undisturbed_ns = (uint64_t)((elapsed_s + left_s) * 1e9);
+	task->start_ns = SIM_LONG_TASKS_FROM_NS - (uint64_t)(elapsed_s * 1e9);
+	task->reads = reads;
+	task->amount =
+		reads ? task->undisturbed_ns / chunk_ns * READ_AHEAD + 1 : task->undisturbed_ns;
+	task->slots[0] = queues ? queue_slots[i][0] : 1;
+	task->slots[1] = queues ? queue_slots[i][1] : 0;
+	task->progress_ppm = parameter(setup, rng);
 }
 
 static void draw_request(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
@@ -78,14 +80,14 @@ static void draw_request(void *arg, struct sim_rng *rng, uint64_t sequence, uint
 	args[ARG_AMOUNT - 1] = sim_dist_draw(arg, rng);
 }
 
-static void draw_hog(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
+static void draw_long(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
 {
-	const struct sim_hog *hog = arg;
+	const struct sim_long_task *task = arg;
 	(void)rng;
 	(void)sequence;
-	args[ARG_AMOUNT - 1] = hog->amount;
-	args[ARG_SLOTS - 1] = hog->slots[0];
-	args[ARG_OTHER_SLOTS - 1] = hog->slots[1];
+	args[ARG_AMOUNT - 1] = task->amount;
+	args[ARG_SLOTS - 1] = task->slots[0];
+	args[ARG_OTHER_SLOTS - 1] = task->slots[1];
 }
 
 static bool add_server(struct sim_world *w, bool pool_scene)
@@ -123,7 +125,7 @@ static bool add_requests(struct sim_world *w, bool pool_scene)
 	return true;
 }
 
-static bool add_hogs(struct sim_world *w)
+static bool add_long_scripts(struct sim_world *w)
 {
 	struct sim_step take = { .kind = SIM_STEP_SLOT, .amount_arg = ARG_SLOTS };
 	struct sim_step give = { .kind = SIM_STEP_FREE, .amount_arg = ARG_SLOTS };
@@ -148,18 +150,18 @@ static bool add_hogs(struct sim_world *w)
 	       sim_world_script(w, both, 5) == BOTH && sim_world_script(w, dump, 3) == DUMP;
 }
 
-static uint32_t script_of(const struct sim_hog *hog)
+static uint32_t script_of(const struct sim_long_task *task)
 {
-	if (hog->reads)
+	if (task->reads)
 		return DUMP;
-	if (hog->slots[1] == 0)
+	if (task->slots[1] == 0)
 		return FIRST;
-	return hog->slots[0] == 0 ? SECOND : BOTH;
+	return task->slots[0] == 0 ? SECOND : BOTH;
 }
 
-static bool add_request_clients(struct sim_world *w, struct sim_hogs *setup)
+static bool add_request_clients(struct sim_world *w, struct sim_long_tasks *setup)
 {
-	for (uint32_t queue = 0; queue < SIM_HOG_CLIENT; queue++) {
+	for (uint32_t queue = 0; queue < SIM_LONG_TASK_CLIENT; queue++) {
 		uint64_t load_qps = setup->load_qps * (queue ? OTHER_PCT : 100) / 100;
 		struct sim_client_options request = {
 			.struct_size = sizeof request,
@@ -168,7 +170,7 @@ static bool add_request_clients(struct sim_world *w, struct sim_hogs *setup)
 			.flags = CANCEL_CANCELLABLE,
 			.slo_ns = setup->slo_ns,
 			.measured = true,
-			.service = queue == 1 && setup->scene != SIM_HOG_QUEUES,
+			.service = queue == 1 && setup->scene != SIM_SCENE_QUEUES,
 			.gap = { .shape = SIM_EXPONENTIAL, .mean = SIM_NS_PER_S / load_qps },
 			.draw = draw_request,
 			.draw_arg = &setup->service,
@@ -179,59 +181,59 @@ static bool add_request_clients(struct sim_world *w, struct sim_hogs *setup)
 	return true;
 }
 
-static bool add_hog_clients(struct sim_world *w, struct sim_hogs *setup)
+static bool add_long_clients(struct sim_world *w, struct sim_long_tasks *setup)
 {
-	for (int i = 0; i < SIM_HOGS; i++) {
-		struct sim_hog *hog = &setup->hogs[i];
+	for (int i = 0; i < SIM_LONG_TASKS; i++) {
+		struct sim_long_task *task = &setup->task[i];
 		struct sim_client_options options = {
 			.struct_size = sizeof options,
-			.name = "hog",
-			.script = script_of(hog),
+			.name = "long task",
+			.script = script_of(task),
 			.class_index = 1,
 			.flags = CANCEL_CANCELLABLE | CANCEL_BACKGROUND,
 			.signature = 0x10 + (uint64_t)i,
 			.trigger = true,
-			.first_ns = hog->start_ns,
+			.first_ns = task->start_ns,
 			.limit = 1,
 			.gap = { .shape = SIM_FIXED, .mean = 1 },
 			.progress = setup->reported,
-			.progress_ppm = hog->progress_ppm,
-			.draw = draw_hog,
-			.draw_arg = hog,
+			.progress_ppm = task->progress_ppm,
+			.draw = draw_long,
+			.draw_arg = task,
 		};
-		if (sim_world_client(w, &options) != SIM_HOG_CLIENT + i)
+		if (sim_world_client(w, &options) != SIM_LONG_TASK_CLIENT + i)
 			return false;
 	}
 	return true;
 }
 
-struct sim_world *sim_hogs_new(struct sim_hogs *setup, const char **why)
+struct sim_world *sim_long_tasks_new(struct sim_long_tasks *setup, const char **why)
 {
-	bool pool_scene = setup->scene == SIM_HOG_POOL;
+	bool pool_scene = setup->scene == SIM_SCENE_POOL;
 	struct sim_world_options options = setup->world;
 	struct sim_rng rng;
 	options.duration_ns = setup->duration_ns;
 	options.seed = setup->seed;
 	setup->service = (struct sim_dist){ .shape = SIM_EXPONENTIAL, .mean = setup->service_ns };
-	sim_rng_init(&rng, setup->seed, HOG_STREAM);
-	for (int i = 0; i < SIM_HOGS; i++)
-		draw_one(setup, &rng, i, &setup->hogs[i]);
+	sim_rng_init(&rng, setup->seed, TASK_STREAM);
+	for (int i = 0; i < SIM_LONG_TASKS; i++)
+		draw_one(setup, &rng, i, &setup->task[i]);
 	struct sim_world *w = sim_world_new(&options, why);
 	if (!w)
 		return NULL;
-	*why = "the world's tables do not hold the hogs";
-	if (add_server(w, pool_scene) && add_requests(w, pool_scene) && add_hogs(w) &&
-		add_request_clients(w, setup) && add_hog_clients(w, setup))
+	*why = "the world's tables do not hold the long tasks";
+	if (add_server(w, pool_scene) && add_requests(w, pool_scene) && add_long_scripts(w) &&
+		add_request_clients(w, setup) && add_long_clients(w, setup))
 		return w;
 	sim_world_free(w);
 	return NULL;
 }
 
 /* The key of a task is its client in the upper half. */
-static int only(const struct cancel_choice *choice, uint64_t hog)
+static int only(const struct cancel_choice *choice, uint64_t task)
 {
 	for (uint32_t i = 0; i < choice->candidate_count; i++)
-		if (choice->candidates[i].key >> 32 == SIM_HOG_CLIENT + hog)
+		if (choice->candidates[i].key >> 32 == SIM_LONG_TASK_CLIENT + task)
 			return (int)i;
 	return -1;
 }
@@ -241,7 +243,7 @@ static int only(const struct cancel_choice *choice, uint64_t hog)
 	{                                                                                          \
 		return only(choice, i);                                                            \
 	}                                                                                          \
-	struct sim_hog
+	struct sim_long_task
 ONLY(0);
 ONLY(1);
 ONLY(2);
@@ -249,11 +251,11 @@ ONLY(3);
 ONLY(4);
 ONLY(5);
 
-const struct cancel_policy sim_hog_only[SIM_HOGS] = {
-	{ "hog 0", "cancels hog 0 and nobody else", only_0 },
-	{ "hog 1", "cancels hog 1 and nobody else", only_1 },
-	{ "hog 2", "cancels hog 2 and nobody else", only_2 },
-	{ "hog 3", "cancels hog 3 and nobody else", only_3 },
-	{ "hog 4", "cancels hog 4 and nobody else", only_4 },
-	{ "hog 5", "cancels hog 5 and nobody else", only_5 },
+const struct cancel_policy sim_long_task_only[SIM_LONG_TASKS] = {
+	{ "long task 0", "cancels long task 0 and nobody else", only_0 },
+	{ "long task 1", "cancels long task 1 and nobody else", only_1 },
+	{ "long task 2", "cancels long task 2 and nobody else", only_2 },
+	{ "long task 3", "cancels long task 3 and nobody else", only_3 },
+	{ "long task 4", "cancels long task 4 and nobody else", only_4 },
+	{ "long task 5", "cancels long task 5 and nobody else", only_5 },
 };

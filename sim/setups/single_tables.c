@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables and plots of single-server runs. Knows the report and the windows, not the engines. */
+/* Tables and plots of single-server runs. */
 #include "sim/setups/single_tables.h"
 
 #include <stdio.h>

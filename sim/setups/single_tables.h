@@ -18,8 +18,7 @@ struct sim_single_result {
 void sim_single_judge(struct sim_single_result *result);
 void sim_single_results_free(struct sim_single_result *results, size_t count);
 
-/* CSV and JSON: second, offered, rejected, goodput, backlog, `value_name`; one run after the other.
- */
+/* CSV and JSON, a run after the other: second, offered, rejected, goodput, backlog, `value_name`. */
 void sim_single_windows(struct sim_run *run, const struct sim_single_result *results, size_t count,
 	const char *value_name);
 /* Text: the seconds of `rows_s` side by side. */

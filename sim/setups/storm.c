@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds lane 1 as a world and reads its outcome. Chooses no policy. */
+/* Builds lane 1 as a world and reads its outcome. */
 #include "sim/setups/storm.h"
 
 #include "sim/base/clock.h"

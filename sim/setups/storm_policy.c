@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Budget, gate, timeout and core put between a storm's clients and its server. Decides nothing. */
+/* Budget, gate, timeout and core put between a storm's clients and its server. */
 #include "sim/setups/storm_policy.h"
 
 #define LEVELS 4 /* business levels, as in lane 3 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the keys of a watched world. Knows no lane. */
+/* Reads the keys of a watched world. */
 #include "sim/setups/world_keys.h"
 
 void sim_watch_times(const struct sim_run *run, struct sim_world_options *options,

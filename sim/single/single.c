@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows of the single-server model and what is read from them. Knows neither engine. */
+/* Windows of the single-server model and what is read from them. */
 #include "sim/single/single.h"
 
 #include <stdlib.h>

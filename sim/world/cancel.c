@@ -82,7 +82,7 @@ static void stop_waiting(struct sim_world *w, uint32_t task)
 {
 	struct world_task *t = &w->tasks[task];
 	if (t->state == TASK_WAITING)
-		world_gate_leave(w, task);
+		world_stop_waiting(w, task);
 	for (uint32_t i = t->entries; i != NONE; i = w->entries[i].next) {
 		struct cancel_ledger_entry *e = &w->entries[i].ledger;
 		if (e->waiting_since_ns == 0)

@@ -6,22 +6,22 @@
  */
 #include "sim/world/parts.h"
 
-static bool counts_agree(const struct world_gate *gate, const struct world_gate *seen)
+static bool counts_agree(const struct world_instance *at, const struct world_instance *seen)
 {
 	for (int mode = 0; mode < CANCEL_LOCK_MODES_MAX; mode++)
-		if (gate->holders[mode] != seen->holders[mode])
+		if (at->holders[mode] != seen->holders[mode])
 			return false;
-	return gate->slots_used == seen->slots_used && gate->waiting == seen->waiting;
+	return at->slots_used == seen->slots_used && at->waiting == seen->waiting;
 }
 
-static bool exclusive(const struct world_resource *r, const struct world_gate *gate)
+static bool exclusive(const struct world_resource *r, const struct world_instance *at)
 {
 	for (int mode = 0; mode < CANCEL_LOCK_MODES_MAX; mode++) {
-		if (gate->holders[mode] == 0)
+		if (at->holders[mode] == 0)
 			continue;
 		for (int other = 0; other < CANCEL_LOCK_MODES_MAX; other++) {
 			bool conflict = r->ledger.conflicts[mode] >> other & 1;
-			uint32_t beside = gate->holders[other] - (mode == other);
+			uint32_t beside = at->holders[other] - (mode == other);
 			if (conflict && beside > 0)
 				return false;
 		}
@@ -29,11 +29,11 @@ static bool exclusive(const struct world_resource *r, const struct world_gate *g
 	return true;
 }
 
-/* What the live tasks say of one gate. */
+/* What the live tasks say of one instance. */
 static void recount(
-	const struct sim_world *w, uint8_t resource, uint32_t instance, struct world_gate *seen)
+	const struct sim_world *w, uint8_t resource, uint32_t instance, struct world_instance *seen)
 {
-	*seen = (struct world_gate){ 0 };
+	*seen = (struct world_instance){ 0 };
 	for (size_t i = 0; i < w->task_count; i++) {
 		const struct world_task *t = &w->tasks[i];
 		if (t->state == TASK_FREE)
@@ -51,24 +51,23 @@ static void recount(
 	}
 }
 
-static const char *check_gates(const struct sim_world *w)
+static const char *check_instances(const struct sim_world *w)
 {
 	for (uint8_t i = 0; i < w->resource_count; i++) {
 		const struct world_resource *r = &w->resources[i];
 		if (r->options.type == CANCEL_MEMORY)
 			continue;
 		for (uint32_t j = 0; j < r->options.instances; j++) {
-			const struct world_gate *gate = &w->gates[r->first_gate + j];
-			struct world_gate seen;
+			const struct world_instance *at = &w->instances[r->first_instance + j];
+			struct world_instance seen;
 			recount(w, i, j, &seen);
-			if (!counts_agree(gate, &seen))
-				return "a gate's counts differ from its tasks'";
-			if (r->options.type == CANCEL_LOCK && !exclusive(r, gate))
+			if (!counts_agree(at, &seen))
+				return "an instance's counts differ from its tasks'";
+			if (r->options.type == CANCEL_LOCK && !exclusive(r, at))
 				return "incompatible modes are held together";
-			if (r->options.type == CANCEL_QUEUE &&
-				gate->slots_used > r->options.capacity)
+			if (r->options.type == CANCEL_QUEUE && at->slots_used > r->options.capacity)
 				return "more slots are used than there are";
-			if ((gate->head == NONE) != (gate->waiting == 0))
+			if ((at->head == NONE) != (at->waiting == 0))
 				return "a queue's length and its list differ";
 		}
 	}
@@ -108,7 +107,7 @@ static const char *check_tasks(const struct sim_world *w)
 		live++;
 		if (t->state == TASK_READY)
 			return "a task is ready, and nothing runs it";
-		if ((t->state == TASK_WAITING) != (t->gate != NONE))
+		if ((t->state == TASK_WAITING) != (t->waits_in != NONE))
 			return "a task waits in no queue, or is queued without waiting";
 	}
 	for (int i = 0; i < SIM_NODES_MAX; i++)
@@ -141,7 +140,7 @@ static const char *check_requests(const struct sim_world *w)
 const char *sim_world_check(const struct sim_world *w)
 {
 	const char *broken = check_tasks(w);
-	broken = broken ? broken : check_gates(w);
+	broken = broken ? broken : check_instances(w);
 	broken = broken ? broken : check_pools(w);
 	return broken ? broken : check_requests(w);
 }

@@ -3,7 +3,7 @@
  * client.c - who sends requests, how long they wait, and what they do when it fails.
  *
  * Owns requests (an original and its attempts), arrival processes, retries and the totals. A
- * request lives while a task or an event refers to it. Knows the server only as tasks.
+ * request lives while a task or an event refers to it.
  */
 #include "libcancel/base/histogram.h"
 #include "sim/base/memory.h"

@@ -4,7 +4,6 @@
  *
  * Owns the copy of the world into the core's ledger, exactly as the live collector makes it, the
  * delivery of verdicts, and reruns, which wait for the core's word that a resource is calm.
- * Decides nothing itself.
  */
 #include <stdlib.h>
 

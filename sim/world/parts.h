@@ -40,7 +40,7 @@ enum world_event {
 enum world_state {
 	TASK_FREE,
 	TASK_READY,   /* on the ready list, or running now */
-	TASK_WAITING, /* in a gate's queue */
+	TASK_WAITING, /* in a lock's or a slot queue's line */
 	TASK_WORKING, /* a step event will come */
 	TASK_JOINING, /* for its children */
 	TASK_ENDING,  /* noticed its cancel; rolling back */
@@ -80,8 +80,8 @@ struct world_task {
 	uint64_t parent;
 	uint32_t request, client;
 	uint32_t entries;	 /* list */
-	uint32_t gate;		 /* it waits in, NONE */
-	uint32_t next, previous; /* in that gate, or on the ready list (next) */
+	uint32_t waits_in;	 /* it waits in, NONE */
+	uint32_t next, previous; /* in that line, or on the ready list (next) */
 	uint32_t live;		 /* position in its node's list */
 	uint32_t slot;		 /* in the ledger, NONE: untracked */
 	uint32_t step_serial;
@@ -98,7 +98,7 @@ struct world_task {
 	uint8_t read_phase;
 };
 
-struct world_gate { /* one instance of a lock or a slot queue */
+struct world_instance { /* one instance of a lock or a slot queue */
 	uint64_t slots_used;
 	uint32_t head, tail, waiting;
 	uint32_t holders[CANCEL_LOCK_MODES_MAX]; /* by mode */
@@ -108,7 +108,7 @@ struct world_resource {
 	struct sim_resource_options options;
 	struct cancel_ledger_resource ledger;
 	struct world_pool pool;
-	uint32_t first_gate;
+	uint32_t first_instance;
 };
 
 struct world_script {
@@ -157,8 +157,8 @@ struct sim_world {
 	struct world_client clients[SIM_CLIENTS_MAX];
 	struct world_node nodes[SIM_NODES_MAX];
 	uint32_t resource_count, script_count, client_count;
-	struct world_gate *gates;
-	size_t gate_count, gate_capacity;
+	struct world_instance *instances;
+	size_t instance_count, instance_capacity;
 	struct world_task *tasks;
 	size_t task_count, task_capacity;
 	uint32_t free_task;
@@ -202,7 +202,7 @@ static inline uint64_t world_since(const struct sim_world *w, uint64_t stamp_ns)
 	return w->clock.now_ns > stamp_ns ? w->clock.now_ns - stamp_ns : 0;
 }
 
-/* ---- task.c: life of a task ---------------------------------------------------------- */
+/* ---- task.c: life of a task ----------------------------------------------------------------- */
 uint32_t world_task_new(struct sim_world *w, uint32_t request, uint32_t script);
 void world_task_run(struct sim_world *w, uint32_t task);
 void world_task_step_done(struct sim_world *w, uint64_t id, uint32_t serial);
@@ -218,23 +218,23 @@ static inline const struct sim_step *world_step(
 	return &w->scripts[t->script_index].steps[t->pc];
 }
 
-/* ---- gate.c: locks and slots --------------------------------------------------------- */
+/* ---- instance.c: locks and slots ------------------------------------------------------------ */
 struct world_entry *world_entry(
 	struct sim_world *w, struct world_task *t, uint8_t resource, uint32_t instance);
 struct world_entry *world_entry_find(
 	struct sim_world *w, const struct world_task *t, uint8_t resource, uint32_t instance);
 /* True: granted now. False: the task waits and will be put on the ready list. */
-bool world_gate_take(
+bool world_take(
 	struct sim_world *w, uint32_t task, uint8_t resource, uint32_t instance, uint64_t amount);
-void world_gate_give(
+void world_give(
 	struct sim_world *w, uint32_t task, uint8_t resource, uint32_t instance, uint64_t amount);
-void world_gate_leave(struct sim_world *w, uint32_t task); /* stops waiting */
-void world_gate_give_all(struct sim_world *w, uint32_t task);
+void world_stop_waiting(struct sim_world *w, uint32_t task); /* stops waiting */
+void world_give_all(struct sim_world *w, uint32_t task);
 
-/* ---- read.c: pages ------------------------------------------------------------------- */
+/* ---- read.c: pages -------------------------------------------------------------------------- */
 bool world_read_go(struct sim_world *w, uint32_t task); /* true: the step is done */
 
-/* ---- client.c: requests -------------------------------------------------------------- */
+/* ---- client.c: requests --------------------------------------------------------------------- */
 void world_client_start(struct sim_world *w, uint32_t client);
 void world_client_original(struct sim_world *w, uint32_t client);
 void world_client_arrive(struct sim_world *w, uint32_t request);
@@ -249,7 +249,7 @@ void world_request_hold(struct sim_world *w, uint32_t request);
 void world_request_drop(struct sim_world *w, uint32_t request);
 uint32_t world_request_new(struct sim_world *w, uint32_t client);
 
-/* ---- cancel.c: stopping a task ------------------------------------------------------- */
+/* ---- cancel.c: stopping a task -------------------------------------------------------------- */
 void world_cancel(struct sim_world *w, uint32_t task, enum world_reason reason);
 void world_cancel_statement(struct sim_world *w, uint64_t id);
 void world_cancel_deliver(struct sim_world *w, uint64_t id, uint32_t decision);
@@ -259,7 +259,7 @@ void world_cancel_released(struct sim_world *w, struct world_task *t);
 void world_event_emit(struct sim_world *w, uint32_t node, enum cancel_event_kind kind,
 	uint64_t task, uint64_t wasted_ns);
 
-/* ---- tree.c: calls ------------------------------------------------------------------- */
+/* ---- tree.c: calls -------------------------------------------------------------------------- */
 void world_tree_call(struct sim_world *w, uint32_t task, uint32_t service);
 void world_tree_arrive(struct sim_world *w, uint32_t request);
 void world_tree_reply(struct sim_world *w, uint64_t parent, bool failed);
@@ -270,7 +270,7 @@ void world_tree_lease(struct sim_world *w, uint64_t child);
 void world_tree_tell(struct sim_world *w, uint64_t task); /* a cancel, over the net */
 uint64_t world_tree_root(const struct sim_world *w, uint64_t id);
 
-/* ---- control.c: ledger in, verdict out ----------------------------------------------- */
+/* ---- control.c: ledger in, verdict out ------------------------------------------------------ */
 int world_control_start(struct sim_world *w);
 void world_control_step(struct sim_world *w, uint32_t node);
 void world_control_free(struct sim_world *w);

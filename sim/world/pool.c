@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * pool.c - two directories: what is resident, and what was evicted by whom.
- *
- * Knows keys and owners; nothing of tasks, time or the ledger.
- */
+/* pool.c - two directories: what is resident, and what was evicted by whom. */
 #include "sim/world/pool.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * read.c - the READ step: hits cost time, misses stall on a device and evict.
  *
  * Owns the phases of a read and what the ledger says of a pool: pages held, pages taken from
- * others, stalls charged to whoever evicted the page. Knows nothing of clients and cancels.
+ * others, stalls charged to whoever evicted the page.
  */
 #include "sim/world/parts.h"
 
@@ -102,7 +102,7 @@ static void device_done(
 		t->pages_done++;
 	}
 	if (r->options.io_resource)
-		world_gate_give(w, task, (uint8_t)(r->options.io_resource - 1), 0, 1);
+		world_give(w, task, (uint8_t)(r->options.io_resource - 1), 0, 1);
 	end_stall(w, task, step, evictor);
 	t->read_phase = PHASE_SCAN;
 }
@@ -133,7 +133,7 @@ static bool miss(struct sim_world *w, uint32_t task, const struct sim_step *step
 		world_entry(w, t, step->resource, 0)->ledger.waiting_since_ns = world_stamp(w);
 		t->read_phase = PHASE_WANT_DEVICE;
 		if (pool->io_resource &&
-			!world_gate_take(w, task, (uint8_t)(pool->io_resource - 1), 0, 1))
+			!world_take(w, task, (uint8_t)(pool->io_resource - 1), 0, 1))
 			return false;
 	}
 	t->read_phase = PHASE_DEVICE;

@@ -3,7 +3,7 @@
  * task.c - a task on the server: made, run step by step, ended.
  *
  * Owns the slab of tasks and the interpretation of scripts. A task runs until it must wait or work;
- * then an event or a grant brings it back. Knows nothing of retries, verdicts and ledgers.
+ * then an event or a grant brings it back.
  */
 #include <assert.h>
 
@@ -108,7 +108,7 @@ uint32_t world_task_new(struct sim_world *w, uint32_t request, uint32_t script)
 		.parent = r->parent,
 		.script_index = script,
 		.entries = NONE,
-		.gate = NONE,
+		.waits_in = NONE,
 		.next = NONE,
 		.previous = NONE,
 		.first_child = NONE,
@@ -193,7 +193,7 @@ static bool take(struct sim_world *w, uint32_t task, const struct sim_step *step
 				  : world_arg(w, t, step->amount_arg, step->amount);
 	if (!t->granted) {
 		t->granted = true;
-		if (!world_gate_take(w, task, step->resource, instance, amount))
+		if (!world_take(w, task, step->resource, instance, amount))
 			return false;
 	}
 	t = &w->tasks[task];
@@ -237,11 +237,11 @@ static bool advance(struct sim_world *w, uint32_t task)
 	case SIM_STEP_SLOT:
 		return take(w, task, step);
 	case SIM_STEP_UNLOCK:
-		world_gate_give(w, task, step->resource, instance, step->mode);
+		world_give(w, task, step->resource, instance, step->mode);
 		record_given(w, t);
 		return true;
 	case SIM_STEP_FREE:
-		world_gate_give(w, task, step->resource, instance,
+		world_give(w, task, step->resource, instance,
 			world_arg(w, t, step->amount_arg, step->amount));
 		return true;
 	case SIM_STEP_READ:
@@ -305,7 +305,7 @@ static void fold_entries(struct sim_world *w, struct world_task *t)
 
 void world_task_end(struct sim_world *w, uint32_t task)
 {
-	world_gate_give_all(w, task);
+	world_give_all(w, task);
 	struct world_task *t = &w->tasks[task];
 	record_given(w, t);
 	if (t->requested)

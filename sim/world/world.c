@@ -77,7 +77,7 @@ void sim_world_free(struct sim_world *w)
 		if (w->resources[i].options.type == CANCEL_MEMORY)
 			world_pool_free(&w->resources[i].pool);
 	sim_events_free(&w->events);
-	free(w->gates);
+	free(w->instances);
 	free(w->tasks);
 	free(w->entries);
 	free(w->requests);
@@ -115,11 +115,12 @@ int sim_world_resource(struct sim_world *w, const struct sim_resource_options *o
 	memcpy(r->ledger.conflicts, r->options.conflicts, sizeof r->ledger.conflicts);
 	if (options->type == CANCEL_MEMORY)
 		world_pool_init(&r->pool, (uint32_t)options->capacity);
-	r->first_gate = (uint32_t)w->gate_count;
-	w->gates = sim_grow(w->gates, &w->gate_capacity, w->gate_count + r->options.instances,
-		sizeof *w->gates);
+	r->first_instance = (uint32_t)w->instance_count;
+	w->instances = sim_grow(w->instances, &w->instance_capacity,
+		w->instance_count + r->options.instances, sizeof *w->instances);
 	for (uint32_t i = 0; i < r->options.instances; i++)
-		w->gates[w->gate_count++] = (struct world_gate){ .head = NONE, .tail = NONE };
+		w->instances[w->instance_count++] =
+			(struct world_instance){ .head = NONE, .tail = NONE };
 	return (int)w->resource_count++;
 }
 

@@ -33,7 +33,7 @@
 
 struct sim_world; /* opaque */
 
-/* ---- Scripts ------------------------------------------------------------------------------ */
+/* ---- Scripts -------------------------------------------------------------------------------- */
 
 enum sim_step_kind {
 	SIM_STEP_LOCK = 1, /* resource, instance, mode: FIFO, waits for incompatible holders */
@@ -65,7 +65,7 @@ struct sim_step {
 	uint64_t first, span; /* READ */
 };
 
-/* ---- Resources ---------------------------------------------------------------------------- */
+/* ---- Resources ------------------------------------------------------------------------------ */
 
 struct sim_resource_options {
 	const char *name;
@@ -80,7 +80,7 @@ struct sim_resource_options {
 	uint64_t hit_ns, miss_ns, next_page_ns; /* a hit; a miss; each further page of it */
 };
 
-/* ---- Clients ------------------------------------------------------------------------------- */
+/* ---- Clients -------------------------------------------------------------------------------- */
 
 /* How a task's own idea of its progress differs from the truth. */
 enum sim_progress {
@@ -126,7 +126,7 @@ struct sim_client_options { /* zero = default */
 	void *draw_arg;
 };
 
-/* ---- The world ------------------------------------------------------------------------------- */
+/* ---- The world ------------------------------------------------------------------------------ */
 
 enum sim_zombies { /* what the server does when it learns that a client has left */
 	SIM_ZOMBIES_SERVE,
@@ -181,7 +181,7 @@ int sim_world_client(struct sim_world *world, const struct sim_client_options *o
 /* Runs to the end. 0; or -1 when an invariant broke (check) or a bound was hit: see the result. */
 int sim_world_run(struct sim_world *world);
 
-/* ---- Results --------------------------------------------------------------------------------- */
+/* ---- Results -------------------------------------------------------------------------------- */
 
 struct sim_world_window { /* one second of the measured clients */
 	uint64_t offered, rejected, goodput;
@@ -209,15 +209,15 @@ struct sim_client_totals {
 
 struct sim_decision { /* one verdict that named a target */
 	struct cancel_decision decision;
-	uint32_t node, client;	  /* the target's */
-	uint64_t sequence;	  /* of the target's request */
-	uint64_t hold_started_ns; /* its oldest hold on a blamed resource, at the decision; 0: none
-				   */
+	uint32_t node, client; /* the target's */
+	uint64_t sequence;     /* of the target's request */
+	uint64_t
+		hold_started_ns; /* its oldest hold on a blamed resource, at the decision; 0: none */
 	uint64_t decided_ns, delivered_ns, acknowledged_ns, released_ns; /* 0: not */
 };
 
-struct sim_hold { /* a task of a trigger client: from its first lock granted to the first given back
-		   */
+/* A task of a trigger client, from its first lock granted to the first given back. */
+struct sim_hold {
 	uint64_t taken_ns, given_ns; /* given 0: still held */
 	uint32_t client;
 	uint64_t sequence;

@@ -147,7 +147,7 @@ static void count_queuing(void *state, uint64_t now_ns, uint64_t queuing_ns)
 	coin->observed++;
 }
 
-static struct sim_services *fan(
+static struct sim_services *fanout(
 	struct coin_flips *coin, uint32_t calls, bool sequential, uint64_t seconds)
 {
 	struct sim_services *services = start(seconds);
@@ -179,7 +179,7 @@ static void parallel_calls_shed_at_random_survive_by_the_power(void **state)
 	(void)state;
 	for (uint32_t k = 1; k <= 4; k++) {
 		struct coin_flips coin = { .state = k };
-		struct sim_services *services = fan(&coin, k, false, 41);
+		struct sim_services *services = fanout(&coin, k, false, 41);
 		struct sim_traffic_result traffic;
 		struct sim_service_result back;
 		run(services);
@@ -200,7 +200,7 @@ static void sequential_calls_stop_at_the_first_refusal(void **state)
 {
 	(void)state;
 	struct coin_flips coin = { .state = 1 };
-	struct sim_services *services = fan(&coin, 4, true, 21);
+	struct sim_services *services = fanout(&coin, 4, true, 21);
 	struct sim_traffic_result traffic;
 	run(services);
 	sim_services_traffic_result(services, 0, &traffic);

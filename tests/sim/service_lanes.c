@@ -10,7 +10,7 @@
 
 #include "tool.h"
 
-#define SHORT_FAN "--seeds 2 --ramp-s 20 --settle-s 15 --measure-s 20 --format json"
+#define SHORT_FANOUT "--seeds 2 --ramp-s 20 --settle-s 15 --measure-s 20 --format json"
 
 static json_t *rows_of(json_t *root, const char *table)
 {
@@ -53,7 +53,7 @@ static void random_shedding_leaves_half_to_the_power_of_the_calls(void **state)
 {
 	(void)state;
 	static const char *const workloads[] = { "M^1", "M^2", "M^3", "M^4" };
-	json_t *root = tool_json("lane fan-out --part depth --policy random " SHORT_FAN);
+	json_t *root = tool_json("lane fan-out --part depth --policy random " SHORT_FANOUT);
 	double expected = 100.0;
 	for (size_t i = 0; i < 4; i++) {
 		double got = success(rows_of(root, "depth"), workloads[i], "random");
@@ -67,7 +67,7 @@ static void dagor_leads_where_tasks_call_twice_and_leads_more_at_four(void **sta
 {
 	(void)state;
 	json_t *root =
-		tool_json("lane fan-out --part depth --policy codel,seda,dagor-q " SHORT_FAN);
+		tool_json("lane fan-out --part depth --policy codel,seda,dagor-q " SHORT_FANOUT);
 	json_t *rows = rows_of(root, "depth");
 	double lead[2], ones[] = { success(rows, "M^1", "codel"), success(rows, "M^1", "seda"),
 		success(rows, "M^1", "dagor-q") };
@@ -88,7 +88,8 @@ static void dagor_leads_where_tasks_call_twice_and_leads_more_at_four(void **sta
 static void the_response_gate_sheds_before_the_queuing_gate(void **state)
 {
 	(void)state;
-	json_t *root = tool_json("lane fan-out --part start --start-feeds 540..810:30 " SHORT_FAN);
+	json_t *root =
+		tool_json("lane fan-out --part start --start-feeds 540..810:30 " SHORT_FANOUT);
 	double by_response = number(json_object_get(root, "dagor_r"), "sheds_from_qps");
 	double by_queuing = number(json_object_get(root, "dagor_q"), "sheds_from_qps");
 	assert_true(by_response < by_queuing);
@@ -99,7 +100,7 @@ static void the_response_gate_sheds_before_the_queuing_gate(void **state)
 static void two_overloaded_services_halve_twice_unless_shed_alike(void **state)
 {
 	(void)state;
-	json_t *root = tool_json("lane fan-out --part two --policy random,dagor-q " SHORT_FAN);
+	json_t *root = tool_json("lane fan-out --part two --policy random,dagor-q " SHORT_FANOUT);
 	json_t *rows = rows_of(root, "two");
 	assert_true(success(rows, "M+N", "random") < 28.0);
 	assert_true(success(rows, "M+N", "dagor-q") > 36.0);
@@ -109,7 +110,7 @@ static void two_overloaded_services_halve_twice_unless_shed_alike(void **state)
 static void a_mixed_load_is_fair_only_under_priorities(void **state)
 {
 	(void)state;
-	json_t *root = tool_json("lane fan-out --part mixed --policy codel,dagor-q " SHORT_FAN);
+	json_t *root = tool_json("lane fan-out --part mixed --policy codel,dagor-q " SHORT_FANOUT);
 	json_t *rows = rows_of(root, "mixed");
 	assert_true(number(row_where(rows, "policy", "codel", NULL, NULL), "fairness") < 0.5);
 	assert_true(number(row_where(rows, "policy", "dagor-q", NULL, NULL), "fairness") > 0.7);
@@ -119,7 +120,7 @@ static void a_mixed_load_is_fair_only_under_priorities(void **state)
 static void rejects_that_cost_are_better_made_by_the_callers(void **state)
 {
 	(void)state;
-	json_t *root = tool_json("lane fan-out --part reject --reject-cost-us 50000 " SHORT_FAN);
+	json_t *root = tool_json("lane fan-out --part reject --reject-cost-us 50000 " SHORT_FANOUT);
 	json_t *rows = rows_of(root, "reject");
 	json_t *alone = row_where(rows, "policy", "dagor-q", NULL, NULL);
 	json_t *together = row_where(rows, "policy", "dagor-q-upstream", NULL, NULL);

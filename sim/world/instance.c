@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate.c - locks and slot queues: strict FIFO, one gate an instance.
+ * instance.c - the instances of locks and slot queues, each strictly first come, first served.
  *
- * Owns the gates, the tasks' ledger entries for them and who waits where. A grant puts the waiter
- * on the ready list; it never runs it. Knows nothing of scripts, clients or cancels.
+ * Owns the instances, the tasks' ledger entries for them and who waits where. A grant puts the waiter
+ * on the ready list; it never runs it.
  */
 #include <assert.h>
 
@@ -43,21 +43,21 @@ struct world_entry *world_entry(
 	return &w->entries[i];
 }
 
-static struct world_gate *gate_of(struct sim_world *w, uint8_t resource, uint32_t instance)
+static struct world_instance *instance_of(struct sim_world *w, uint8_t resource, uint32_t instance)
 {
 	const struct world_resource *r = &w->resources[resource];
 	assert(instance < r->options.instances);
-	return &w->gates[r->first_gate + instance];
+	return &w->instances[r->first_instance + instance];
 }
 
 static bool grantable(
-	const struct world_resource *r, const struct world_gate *gate, uint64_t amount)
+	const struct world_resource *r, const struct world_instance *at, uint64_t amount)
 {
 	if (r->options.type == CANCEL_QUEUE)
-		return gate->slots_used + amount <= r->options.capacity;
+		return at->slots_used + amount <= r->options.capacity;
 	uint8_t conflicts = r->ledger.conflicts[amount - 1];
 	for (unsigned mode = 0; mode < CANCEL_LOCK_MODES_MAX; mode++)
-		if (gate->holders[mode] && (conflicts >> mode & 1))
+		if (at->holders[mode] && (conflicts >> mode & 1))
 			return false;
 	return true;
 }
@@ -69,7 +69,7 @@ static void settle_hold(const struct sim_world *w, struct cancel_ledger_entry *e
 		e->hold_ns += world_since(w, e->held_since_ns) * (queue ? e->held : 1);
 }
 
-static void grant(struct sim_world *w, const struct world_resource *r, struct world_gate *gate,
+static void grant(struct sim_world *w, const struct world_resource *r, struct world_instance *at,
 	struct world_entry *entry, uint64_t amount)
 {
 	struct cancel_ledger_entry *e = &entry->ledger;
@@ -77,11 +77,11 @@ static void grant(struct sim_world *w, const struct world_resource *r, struct wo
 	settle_hold(w, e, queue);
 	entry->acquires++;
 	if (queue) {
-		gate->slots_used += amount;
+		at->slots_used += amount;
 		e->held += amount;
 		e->held_since_ns = world_stamp(w);
 	} else {
-		gate->holders[amount - 1]++;
+		at->holders[amount - 1]++;
 		e->held_since_ns = e->held ? e->held_since_ns : world_stamp(w);
 		e->held++;
 		e->held_modes |= (uint8_t)(1u << (amount - 1));
@@ -103,18 +103,18 @@ static uint64_t wanted_amount(const struct sim_world *w, const struct world_task
 					   : world_arg(w, t, step->amount_arg, step->amount);
 }
 
-static void unqueue(struct sim_world *w, struct world_gate *gate, struct world_task *t)
+static void unqueue(struct sim_world *w, struct world_instance *at, struct world_task *t)
 {
 	if (t->previous == NONE)
-		gate->head = t->next;
+		at->head = t->next;
 	else
 		w->tasks[t->previous].next = t->next;
 	if (t->next == NONE)
-		gate->tail = t->previous;
+		at->tail = t->previous;
 	else
 		w->tasks[t->next].previous = t->previous;
-	t->gate = t->next = t->previous = NONE;
-	gate->waiting--;
+	t->waits_in = t->next = t->previous = NONE;
+	at->waiting--;
 }
 
 static void end_wait(struct sim_world *w, struct world_entry *entry)
@@ -127,52 +127,52 @@ static void end_wait(struct sim_world *w, struct world_entry *entry)
 }
 
 /* Lets in as many from the head as fit. */
-static void pump(struct sim_world *w, struct world_gate *gate)
+static void pump(struct sim_world *w, struct world_instance *at)
 {
-	while (gate->head != NONE) {
-		uint32_t index = gate->head;
+	while (at->head != NONE) {
+		uint32_t index = at->head;
 		struct world_task *t = &w->tasks[index];
 		uint8_t resource;
 		uint32_t instance;
 		uint64_t amount = wanted_amount(w, t, &resource, &instance);
 		const struct world_resource *r = &w->resources[resource];
-		if (!grantable(r, gate, amount))
+		if (!grantable(r, at, amount))
 			return;
 		struct world_entry *entry = world_entry_find(w, t, resource, instance);
-		unqueue(w, gate, t);
+		unqueue(w, at, t);
 		end_wait(w, entry);
-		grant(w, r, gate, entry, amount);
+		grant(w, r, at, entry, amount);
 		t->state = TASK_READY;
 		world_ready(w, index);
 	}
 }
 
-bool world_gate_take(
+bool world_take(
 	struct sim_world *w, uint32_t task, uint8_t resource, uint32_t instance, uint64_t amount)
 {
 	struct world_task *t = &w->tasks[task];
 	const struct world_resource *r = &w->resources[resource];
-	struct world_gate *gate = gate_of(w, resource, instance);
+	struct world_instance *at = instance_of(w, resource, instance);
 	struct world_entry *entry = world_entry(w, t, resource, instance);
 	if (r->options.type == CANCEL_LOCK && entry->ledger.held)
 		w->broken = "a script takes a lock it already holds";
-	if (gate->head == NONE && grantable(r, gate, amount)) {
-		grant(w, r, gate, entry, amount);
+	if (at->head == NONE && grantable(r, at, amount)) {
+		grant(w, r, at, entry, amount);
 		return true;
 	}
 	entry->ledger.waiting_since_ns = world_stamp(w);
 	if (r->options.type == CANCEL_LOCK)
 		entry->ledger.wanted_mode = (uint8_t)amount;
 	t->state = TASK_WAITING;
-	t->gate = (uint32_t)(gate - w->gates);
+	t->waits_in = (uint32_t)(at - w->instances);
 	t->next = NONE;
-	t->previous = gate->tail;
-	if (gate->tail == NONE)
-		gate->head = task;
+	t->previous = at->tail;
+	if (at->tail == NONE)
+		at->head = task;
 	else
-		w->tasks[gate->tail].next = task;
-	gate->tail = task;
-	gate->waiting++;
+		w->tasks[at->tail].next = task;
+	at->tail = task;
+	at->waiting++;
 	return false;
 }
 
@@ -180,22 +180,22 @@ static void give(struct sim_world *w, struct world_entry *entry, uint64_t amount
 {
 	struct cancel_ledger_entry *e = &entry->ledger;
 	const struct world_resource *r = &w->resources[e->resource];
-	struct world_gate *gate = gate_of(w, e->resource, e->instance);
+	struct world_instance *at = instance_of(w, e->resource, e->instance);
 	bool queue = r->options.type == CANCEL_QUEUE;
 	settle_hold(w, e, queue);
 	if (queue) {
-		gate->slots_used -= amount;
+		at->slots_used -= amount;
 		e->held -= amount;
 	} else {
-		gate->holders[amount - 1]--;
+		at->holders[amount - 1]--;
 		e->held--;
 		e->held_modes &= (uint8_t) ~(1u << (amount - 1));
 	}
 	e->held_since_ns = e->held ? world_stamp(w) : 0;
-	pump(w, gate);
+	pump(w, at);
 }
 
-void world_gate_give(
+void world_give(
 	struct sim_world *w, uint32_t task, uint8_t resource, uint32_t instance, uint64_t amount)
 {
 	struct world_entry *entry = world_entry_find(w, &w->tasks[task], resource, instance);
@@ -203,19 +203,19 @@ void world_gate_give(
 		give(w, entry, amount);
 }
 
-void world_gate_leave(struct sim_world *w, uint32_t task)
+void world_stop_waiting(struct sim_world *w, uint32_t task)
 {
 	struct world_task *t = &w->tasks[task];
-	struct world_gate *gate = &w->gates[t->gate];
+	struct world_instance *at = &w->instances[t->waits_in];
 	uint8_t resource;
 	uint32_t instance;
 	(void)wanted_amount(w, t, &resource, &instance);
-	unqueue(w, gate, t);
+	unqueue(w, at, t);
 	end_wait(w, world_entry_find(w, t, resource, instance));
-	pump(w, gate);
+	pump(w, at);
 }
 
-void world_gate_give_all(struct sim_world *w, uint32_t task)
+void world_give_all(struct sim_world *w, uint32_t task)
 {
 	for (uint32_t i = w->tasks[task].entries; i != NONE; i = w->entries[i].next) {
 		struct cancel_ledger_entry *e = &w->entries[i].ledger;
