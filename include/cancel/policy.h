@@ -193,34 +193,56 @@ extern const struct cancel_estimator *const cancel_estimators[];
 const struct cancel_policy *cancel_policy_find(const char *name);
 const struct cancel_estimator *cancel_estimator_find(const char *name);
 
-/* Zero means the default, given in brackets. struct_size must be set; a shorter structure of an
- * older caller means defaults for the rest, and what a longer one of a newer caller has more is
- * ignored. Shares above 1,000,000 and more than 1,048,576 slots
- * are refused. Why each default is what it is: docs/policy.md. */
+/*
+ * The thresholds: name, default, smallest and largest value, what it means. A row here is all there
+ * is to a threshold: the field of struct cancel_pipeline_config, its default, its range, the option
+ * and the environment variable of that name (observe.h), and its line in docs/thresholds.md are made
+ * from it. Why each default is what it is: docs/policy.md. A new row is the last one.
+ */
+#define CANCEL_THRESHOLDS(X)                                                                       \
+	X(late_share_ppm, 10000, 1, CANCEL_PPM,                                                    \
+		"a window is suspect at this share of late episodes")                              \
+	X(late_tasks, 3, 1, UINT32_MAX, "and with at least so many late tasks")                    \
+	X(contention_ppm, 200000, 1, CANCEL_PPM,                                                   \
+		"a resource counts at this share of execution time lost to it")                    \
+	X(contention_ratio, 2, 1, 1000,                                                            \
+		"and at this multiple of its healthy median, or so far towards 1 as that ratio "   \
+		"leaves")                                                                          \
+	X(blame_ppm, 20000, 1, CANCEL_PPM,                                                         \
+		"a candidate has at least this share of a resource's delay, over three windows")   \
+	X(held_back_ppm, 500000, 1, CANCEL_PPM,                                                    \
+		"a resource leaves the score when tasks that may not be cancelled have this "      \
+		"share of its delay")                                                              \
+	X(evict_share_ppm, 100000, 1, CANCEL_PPM,                                                  \
+		"MEMORY: a candidate has at least this share of the last second's evictions")      \
+	X(warm_up_ms, 2000, 1, 3600000, "no decision is made before")                              \
+	X(pace_gap_ms, 100, 1, 3600000, "time between two decisions")                              \
+	X(pace_burst, 5, 1, 1000, "decisions in a row; the bucket starts full")                    \
+	X(pace_share_ppm, 100000, 1, CANCEL_PPM,                                                   \
+		"the bucket is refilled by this share of completions, or by one a second if that " \
+		"is more")                                                                         \
+	X(release_wait_ms, 1000, 1, 3600000,                                                       \
+		"how long the last target has to release or to answer")                            \
+	X(quarantine_ms, 0, 0, 86400000,                                                           \
+		"how long a cancelled signature stays marked; 0: it is only recognised")           \
+	X(explained_ppm, 300000, 1, CANCEL_PPM,                                                    \
+		"a LOCK or QUEUE leaves the score when the eligible together have less than this " \
+		"share of its delay")
+
+/* Zero means the default, given in brackets or in the row of the threshold. struct_size must be set;
+ * a shorter structure of an older caller means defaults for the rest, and what a longer one of a
+ * newer caller has more is ignored. A threshold outside its range and more than 1,048,576 slots are
+ * refused. */
 struct cancel_pipeline_config {
 	size_t struct_size;
 	uint32_t task_limit; /* [4096] slots a ledger may name */
 	bool act;	     /* false: monitor; a task is decided once and nothing is delivered */
 	const struct cancel_policy *policy;	  /* [multi-objective] */
 	const struct cancel_estimator *estimator; /* [proportional] */
-	uint32_t window_ms;	   /* [50] the caller's rhythm; windows are ledger differences */
-	uint32_t late_share_ppm;   /* [10000] suspect at this late share … */
-	uint32_t late_tasks;	   /* [3] … and at least so many late tasks */
-	uint32_t contention_ppm;   /* [200000] a resource counts from here … */
-	uint32_t contention_ratio; /* [2] … and this many times its healthy median, or so far
-				      towards 1 as that ratio leaves */
-	uint32_t blame_ppm;	/* [20000] least share of a resource's delay, over three windows */
-	uint32_t held_back_ppm; /* [500000] a resource leaves the score when tasks that may not be
-				   cancelled have this share of its delay */
-	uint32_t evict_share_ppm; /* [100000] MEMORY: least share of the last second's evictions */
-	uint32_t warm_up_ms;	  /* [2000] no decision before */
-	uint32_t pace_gap_ms;	  /* [100] between decisions */
-	uint32_t pace_burst;	  /* [5] decisions in a row; the bucket starts full */
-	uint32_t pace_share_ppm;  /* [100000] refill, share of completions; at least one a second */
-	uint32_t release_wait_ms; /* [1000] how long the last target has to release or answer */
-	uint32_t quarantine_ms;	  /* [0] recognise only; else how long a signature stays marked */
-	uint32_t explained_ppm;	  /* [300000] a LOCK or QUEUE leaves the score when the eligible
-				     together have less than this share of its delay */
+	uint32_t window_ms; /* [50] the caller's rhythm; windows are ledger differences */
+#define X(name, fallback, min, max, text) uint32_t name;
+	CANCEL_THRESHOLDS(X)
+#undef X
 };
 
 /* ---- The verdict ----------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * options.c - owns the table of options: their names, ranges and defaults.
+ * options.c - owns the table of options: their names, ranges and defaults. Those of the thresholds
+ * are the rows of policy.h.
  *
  * Three sources, later ones win: the default, the host's struct cancel_config, the environment. A
  * host's mistake is an error; an operator's typing mistake is one log line, and the host starts.
@@ -29,13 +30,7 @@ struct option {
 };
 
 #define AT(field) offsetof(struct options, field)
-#define THRESHOLD(field, min, max)                                                                 \
-	{                                                                                          \
-#field, NUMBER, true, AT(pipeline.field), 0, min, max                              \
-	}
-
-static const struct option table[] = {
-	{ "mode", MODE, true, AT(mode), CANCEL_MONITOR, 0, 1 },
+static const struct option table[] = { { "mode", MODE, true, AT(mode), CANCEL_MONITOR, 0, 1 },
 	{ "window_ms", NUMBER, false, AT(window_ms), 50, 10, 60000 },
 	{ "max_tasks", NUMBER, false, AT(max_tasks), 4096, 1, SLOTS_MAX },
 	{ "policy", POLICY, true, AT(policy), 0, 0, 0 },
@@ -47,26 +42,12 @@ static const struct option table[] = {
 	{ "no_precise", SWITCH, true, AT(no_precise), 0, 0, 1 },
 	{ "always_precise", SWITCH, true, AT(always_precise), 0, 0, 1 },
 	{ "journal", TEXT, false, AT(journal), 0, 0, 0 },
-	THRESHOLD(late_share_ppm, 1, CANCEL_PPM),
-	THRESHOLD(late_tasks, 1, UINT32_MAX),
-	THRESHOLD(contention_ppm, 1, CANCEL_PPM),
-	THRESHOLD(contention_ratio, 1, 1000),
-	THRESHOLD(blame_ppm, 1, CANCEL_PPM),
-	THRESHOLD(held_back_ppm, 1, CANCEL_PPM),
-	THRESHOLD(explained_ppm, 1, CANCEL_PPM),
-	THRESHOLD(evict_share_ppm, 1, CANCEL_PPM),
-	THRESHOLD(warm_up_ms, 1, 3600000),
-	THRESHOLD(pace_gap_ms, 1, 3600000),
-	THRESHOLD(pace_burst, 1, 1000),
-	THRESHOLD(pace_share_ppm, 1, CANCEL_PPM),
-	THRESHOLD(release_wait_ms, 1, 3600000),
-	THRESHOLD(quarantine_ms, 0, 86400000),
+#define X(name, fallback, min, max, text)                                                          \
+	{ #name, NUMBER, true, AT(pipeline.name), fallback, min, max },
+	CANCEL_THRESHOLDS(X)
+#undef X
 };
-#define OPTIONS	   (sizeof table / sizeof table[0])
-#define THRESHOLDS 14
-_Static_assert(sizeof(struct cancel_pipeline_config) <=
-		       offsetof(struct cancel_pipeline_config, late_share_ppm) + THRESHOLDS * 4 + 4,
-	"policy.h has a new threshold: give it a line in the table");
+#define OPTIONS (sizeof table / sizeof table[0])
 
 static uint32_t *number_of(struct options *o, const struct option *option)
 {
@@ -249,12 +230,27 @@ static int read_classes(struct options *o, const struct cancel_config *c)
 	return 0;
 }
 
-static int read_pipeline(struct options *o, const struct cancel_config *c)
+static int read_thresholds(struct options *o, option_complaint complain)
+{
+	char line[CANCEL_TEXT_MAX];
+	settings_fill(&o->pipeline);
+	const struct threshold *bad = settings_find_bad(&o->pipeline);
+	if (!bad)
+		return 0;
+	snprintf(line, sizeof line, "pipeline.%s is %u: it takes %u to %u, or 0 for the default",
+		bad->name, settings_value(&o->pipeline, bad), bad->min, bad->max);
+	complain(o, line);
+	return CANCEL_EINVAL;
+}
+
+static int read_pipeline(
+	struct options *o, const struct cancel_config *c, option_complaint complain)
 {
 	if (!struct_size_read(&o->pipeline, sizeof o->pipeline, c->pipeline))
 		return CANCEL_EINVAL;
 	o->pipeline.struct_size = sizeof o->pipeline;
-	settings_fill(&o->pipeline);
+	if (read_thresholds(o, complain))
+		return CANCEL_EINVAL;
 	const char *policy = c->policy ? c->policy : "multi-objective";
 	const char *estimator = c->estimator ? c->estimator : "proportional";
 	if (o->pipeline.policy && !c->policy)
@@ -268,7 +264,7 @@ static int read_pipeline(struct options *o, const struct cancel_config *c)
 	return 0;
 }
 
-static int read_config(struct options *o, const struct cancel_config *c)
+static int read_config(struct options *o, const struct cancel_config *c, option_complaint complain)
 {
 	o->mode = c->mode;
 	o->thread_cancel = c->thread_cancel;
@@ -283,7 +279,7 @@ static int read_config(struct options *o, const struct cancel_config *c)
 		return CANCEL_EINVAL;
 	if (c->journal_path && set_text(o->journal, sizeof o->journal, c->journal_path))
 		return CANCEL_EINVAL;
-	if (read_classes(o, c) || read_pipeline(o, c))
+	if (read_classes(o, c) || read_pipeline(o, c, complain))
 		return CANCEL_EINVAL;
 	return 0;
 }
@@ -296,6 +292,17 @@ static void variable_name(char *to, size_t room, const char *name)
 			*c = (char)(*c - 'a' + 'A');
 }
 
+static void say_rejected(char line[CANCEL_TEXT_MAX], const char *variable, const char *value,
+	const struct option *option)
+{
+	if (option->kind == NUMBER)
+		snprintf(line, CANCEL_TEXT_MAX, "%s=%.64s is no number from %u to %u: ignored",
+			variable, value, option->min, option->max);
+	else
+		snprintf(line, CANCEL_TEXT_MAX,
+			"%s=%.64s is not a value this option takes: ignored", variable, value);
+}
+
 static void read_environment(struct options *o, option_complaint complain)
 {
 	for (size_t i = 0; i < OPTIONS; i++) {
@@ -305,8 +312,7 @@ static void read_environment(struct options *o, option_complaint complain)
 		if (!value || !set_value(o, &table[i], value))
 			continue;
 		count(CANCEL_COUNT_options_rejected);
-		snprintf(line, sizeof line, "%s=%.64s is not a value this option takes: ignored",
-			variable, value);
+		say_rejected(line, variable, value, &table[i]);
 		complain(o, line);
 	}
 }
@@ -317,7 +323,7 @@ int options_read(struct options *o, const struct cancel_config *config, option_c
 	*o = (struct options){ 0 };
 	if (!struct_size_read(&c, sizeof c, config))
 		return CANCEL_EINVAL;
-	int error = read_config(o, &c);
+	int error = read_config(o, &c, complain);
 	if (error)
 		return error;
 	read_environment(o, complain);

@@ -26,7 +26,7 @@ struct options {       /* as they are in force: nothing is 0 for "default" any m
 	void *log_arg;
 };
 
-/* Says one line about an override that does not parse. */
+/* Says one line about an override that does not parse, or a threshold out of its range. */
 typedef void (*option_complaint)(const struct options *o, const char *line);
 
 /* The host's configuration under the environment's overrides. 0 or CANCEL_EINVAL. */

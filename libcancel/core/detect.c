@@ -178,7 +178,7 @@ void detect_step(struct detect *d, const struct window *w, const struct settings
 	follow_lateness(d, w, s, late);
 	raw = late && flat_or_falling(d, w->now_ns) && !work_shrinks(d, w->now_ns);
 	d->raw_history = d->raw_history << 1 | raw;
-	d->warm = w->now_ns - d->started_ns >= s->warm_up_ns;
+	d->warm = w->now_ns - d->started_ns >= s->warm_up_ms * NS_PER_MS;
 	d->confirmed = raw && met_before(d);
 	follow_suspicion(d, w, raw, late);
 }

@@ -148,7 +148,7 @@ static bool had_its_time(
 {
 	const struct cancel_times *times = &record->outcome.times;
 	uint64_t asked_ns = fixed_max(times->decided_ns, times->delivered_ns);
-	return record->ignored || fixed_minus(now_ns, asked_ns) >= s->release_wait_ns;
+	return record->ignored || fixed_minus(now_ns, asked_ns) >= s->release_wait_ms * NS_PER_MS;
 }
 
 static void exclude(struct history *h, struct outcome_record *record)

@@ -27,7 +27,7 @@ void pace_refill(struct pace *p, const struct window *w, const struct settings *
 
 bool pace_allows(const struct pace *p, uint64_t now_ns, const struct settings *s)
 {
-	if (p->last_ns && now_ns - p->last_ns < s->pace_gap_ns)
+	if (p->last_ns && now_ns - p->last_ns < s->pace_gap_ms * NS_PER_MS)
 		return false;
 	return p->tokens_micro >= TOKEN_MICRO;
 }

@@ -219,8 +219,8 @@ static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint
 	list_contenders(c, choice, d);
 	find_runner_up(p, choice, winner, &d->runner_up);
 	d->returning = !d->escalation && returning_note(&p->returning, &d->target, d->serial);
-	if (d->target.signature && p->settings.quarantine_ns)
-		d->quarantine_until_ns = d->decided_ns + p->settings.quarantine_ns;
+	if (d->target.signature && p->settings.quarantine_ms)
+		d->quarantine_until_ns = d->decided_ns + p->settings.quarantine_ms * NS_PER_MS;
 	past->marks |= d->acted ? MARK_ASKED : MARK_NAMED;
 	pace_spend(&p->pace, d->decided_ns);
 	outcomes_add(&p->outcomes, d, slot, &p->detect);

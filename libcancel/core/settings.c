@@ -1,46 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the defaults and the accepted ranges of the pipeline's configuration. The reasons for each
- * number stand in docs/policy.md.
+ * Owns the defaults and the accepted ranges of the pipeline's configuration. The thresholds are the
+ * rows of policy.h; the reasons for their numbers stand in docs/policy.md.
  */
 #include "libcancel/core/settings.h"
 
+#include <stddef.h>
+
 #include "libcancel/base/struct_size.h"
 
-#define NS_PER_MS      1000000ull
-#define TASK_LIMIT_MAX (1u << 20)
+#define TASK_LIMIT	   4096u
+#define TASK_LIMIT_LARGEST (1u << 20)
 
-static void or_default(uint32_t *value, uint32_t fallback)
+static const struct threshold thresholds[] = {
+#define X(name, fallback, min, max, text)                                                          \
+	{ #name, offsetof(struct cancel_pipeline_config, name), fallback, min, max },
+	CANCEL_THRESHOLDS(X)
+#undef X
+};
+#define THRESHOLDS (sizeof thresholds / sizeof thresholds[0])
+
+static uint32_t *field_of(struct cancel_pipeline_config *config, const struct threshold *t)
 {
-	if (*value == 0)
-		*value = fallback;
+	return (uint32_t *)((unsigned char *)config + t->offset);
+}
+
+uint32_t settings_value(const struct cancel_pipeline_config *config, const struct threshold *t)
+{
+	uint32_t value;
+	memcpy(&value, (const unsigned char *)config + t->offset, sizeof value);
+	return value;
 }
 
 void settings_fill(struct cancel_pipeline_config *config)
 {
-	or_default(&config->task_limit, 4096);
-	or_default(&config->late_share_ppm, 10000);
-	or_default(&config->late_tasks, 3);
-	or_default(&config->contention_ppm, 200000);
-	or_default(&config->contention_ratio, 2);
-	or_default(&config->blame_ppm, 20000);
-	or_default(&config->held_back_ppm, 500000);
-	or_default(&config->explained_ppm, 300000);
-	or_default(&config->evict_share_ppm, 100000);
-	or_default(&config->warm_up_ms, 2000);
-	or_default(&config->pace_gap_ms, 100);
-	or_default(&config->pace_burst, 5);
-	or_default(&config->pace_share_ppm, 100000);
-	or_default(&config->release_wait_ms, 1000);
+	for (uint32_t i = 0; i < THRESHOLDS; i++) {
+		if (settings_value(config, &thresholds[i]) == 0)
+			*field_of(config, &thresholds[i]) = thresholds[i].fallback;
+	}
 }
 
-static bool in_range(const struct settings *s)
+const struct threshold *settings_find_bad(const struct cancel_pipeline_config *config)
 {
-	return s->policy && s->estimator && s->task_limit <= TASK_LIMIT_MAX &&
-	       s->late_share_ppm <= CANCEL_PPM && s->contention_ppm <= CANCEL_PPM &&
-	       s->blame_ppm <= CANCEL_PPM && s->held_back_ppm <= CANCEL_PPM &&
-	       s->explained_ppm <= CANCEL_PPM && s->evict_share_ppm <= CANCEL_PPM &&
-	       s->pace_share_ppm <= CANCEL_PPM;
+	for (uint32_t i = 0; i < THRESHOLDS; i++) {
+		uint32_t value = settings_value(config, &thresholds[i]);
+		if (value < thresholds[i].min || value > thresholds[i].max)
+			return &thresholds[i];
+	}
+	return NULL;
 }
 
 int settings_resolve(const struct cancel_pipeline_config *config, struct settings *settings)
@@ -49,25 +56,15 @@ int settings_resolve(const struct cancel_pipeline_config *config, struct setting
 	if (!config || !struct_size_read(&c, sizeof c, config))
 		return CANCEL_EINVAL;
 	settings_fill(&c);
-	*settings = (struct settings){
-		.policy = c.policy ? c.policy : cancel_policies[0],
+	*settings = (struct settings){ .policy = c.policy ? c.policy : cancel_policies[0],
 		.estimator = c.estimator ? c.estimator : cancel_estimators[0],
-		.task_limit = c.task_limit,
+		.task_limit = c.task_limit ? c.task_limit : TASK_LIMIT,
 		.act = c.act,
-		.late_share_ppm = c.late_share_ppm,
-		.late_tasks = c.late_tasks,
-		.contention_ppm = c.contention_ppm,
-		.contention_ratio = c.contention_ratio,
-		.blame_ppm = c.blame_ppm,
-		.held_back_ppm = c.held_back_ppm,
-		.explained_ppm = c.explained_ppm,
-		.evict_share_ppm = c.evict_share_ppm,
-		.warm_up_ns = c.warm_up_ms * NS_PER_MS,
-		.pace_gap_ns = c.pace_gap_ms * NS_PER_MS,
-		.release_wait_ns = c.release_wait_ms * NS_PER_MS,
-		.quarantine_ns = c.quarantine_ms * NS_PER_MS,
-		.pace_burst = c.pace_burst,
-		.pace_share_ppm = c.pace_share_ppm,
+#define X(name, fallback, min, max, text) .name = c.name,
+		CANCEL_THRESHOLDS(X)
+#undef X
 	};
-	return in_range(settings) ? 0 : CANCEL_EINVAL;
+	if (settings_find_bad(&c) || settings->task_limit > TASK_LIMIT_LARGEST)
+		return CANCEL_EINVAL;
+	return 0;
 }

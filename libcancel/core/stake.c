@@ -139,7 +139,8 @@ static uint64_t least_use_ns(const struct scene *s)
 	uint64_t works_ns =
 		fixed_max(outcomes_median_release_ns(s->outcomes), s->window->length_ns);
 
-	return fixed_max(s->window->slo_ns / 2, fixed_min(works_ns, s->settings->release_wait_ns));
+	return fixed_max(s->window->slo_ns / 2,
+		fixed_min(works_ns, s->settings->release_wait_ms * NS_PER_MS));
 }
 
 static bool evicts_much(const struct scene *s, const struct cancel_ledger_task *t, uint32_t r)

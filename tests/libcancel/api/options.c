@@ -163,6 +163,49 @@ static void a_host_mistake_is_an_error_and_nothing_runs(void **state)
 	assert_int_equal(startCancel(&sizeless), CANCEL_EINVAL);
 }
 
+static void a_threshold_out_of_its_range_is_named_with_the_range(void **state)
+{
+	struct cancel_pipeline_config pipeline = { .struct_size = sizeof pipeline,
+		.blame_ppm = 1000001 };
+	struct cancel_config config = {
+		.struct_size = sizeof config, .log = say, .pipeline = &pipeline
+	};
+	(void)state;
+	said[0] = '\0';
+	assert_int_equal(startCancel(&config), CANCEL_EINVAL);
+	assert_non_null(strstr(said, "pipeline.blame_ppm is 1000001: it takes 1 to 1000000"));
+	setenv("CANCEL_PACE_BURST", "1001", 1);
+	start_quietly();
+	unsetenv("CANCEL_PACE_BURST");
+	assert_non_null(strstr(said, "CANCEL_PACE_BURST=1001 is no number from 1 to 1000"));
+	assert_option("pace_burst", "5");
+	assert_int_equal(stopCancel(), 0);
+}
+
+/* By each name that policy.h lists, and not only by those that somebody thought of. */
+static void every_threshold_can_be_set_by_name(void **state)
+{
+	static const struct {
+		const char *name, *fallback;
+	} rows[] = {
+#define X(name, fallback, min, max, text) { #name, #fallback },
+		CANCEL_THRESHOLDS(X)
+#undef X
+	};
+	bool writable;
+	(void)state;
+	start_quietly();
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		assert_option(rows[i].name, rows[i].fallback);
+		assert_true(option_value(rows[i].name, &writable) && writable);
+		assert_int_equal(cancel_set_option(rows[i].name, "1"), 0);
+		assert_option(rows[i].name, "1");
+		assert_int_equal(cancel_set_option(rows[i].name, "1x"), CANCEL_EINVAL);
+		assert_int_equal(cancel_set_option(rows[i].name, "4294967296"), CANCEL_EINVAL);
+	}
+	assert_int_equal(stopCancel(), 0);
+}
+
 static void options_change_while_it_runs(void **state)
 {
 	struct cancel_status status;
@@ -262,6 +305,8 @@ int main(void)
 		cmocka_unit_test(the_environment_wins),
 		cmocka_unit_test(a_typing_mistake_is_said_and_ignored),
 		cmocka_unit_test(a_host_mistake_is_an_error_and_nothing_runs),
+		cmocka_unit_test(a_threshold_out_of_its_range_is_named_with_the_range),
+		cmocka_unit_test(every_threshold_can_be_set_by_name),
 		cmocka_unit_test(options_change_while_it_runs),
 		cmocka_unit_test(an_slo_taken_back_is_learned),
 		cmocka_unit_test(one_number_is_the_slo_of_every_class),

@@ -106,6 +106,8 @@ static void numbers_out_of_range_are_refused(void **state)
 {
 	const struct cancel_pipeline_config bad[] = {
 		{ .struct_size = 0 },
+		{ .struct_size = sizeof bad[0], .contention_ratio = 1001 },
+		{ .struct_size = sizeof bad[0], .warm_up_ms = 3600001 },
 		{ .struct_size = sizeof bad[0], .task_limit = (1u << 20) + 1 },
 		{ .struct_size = sizeof bad[0], .late_share_ppm = CANCEL_PPM + 1 },
 		{ .struct_size = sizeof bad[0], .contention_ppm = CANCEL_PPM + 1 },
