@@ -8,6 +8,7 @@
 #define BENCH_LANE_H
 
 #include "crowd.h"
+#include "disturbance.h"
 #include "options.h"
 #include "server_process.h"
 
@@ -151,7 +152,12 @@ extern const struct lane lane_dump, lane_backup_lock, lane_scan_backup;
 	X(client_cpu_pct)                                                                          \
 	X(reject_ms)                                                                               \
 	X(reject_cpu_us)                                                                           \
-	X(query_cpu_us)
+	X(query_cpu_us)                                                                            \
+	X(own_ms_per_s)                                                                            \
+	X(others_ms_per_s)                                                                         \
+	X(run_queue_ms_per_s)                                                                      \
+	X(taken_ms_per_s)                                                                          \
+	X(disturbed_seconds)
 
 enum lane_figure {
 #define X(name) LANE_##name,
@@ -165,6 +171,7 @@ extern const char *const lane_figure_names[LANE_FIGURE_COUNT];
 struct lane_measures {
 	double figures[LANE_FIGURE_COUNT];
 	double success_pct_by_priority[CROWD_PRIORITIES];
+	struct disturbance disturbance;
 };
 
 #endif

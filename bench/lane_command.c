@@ -15,6 +15,7 @@
 #include "lane_session.h"
 #include "lane_task.h"
 #include "plot.h"
+#include "range_output.h"
 
 #define SEED_STRIDE	1000003u
 #define WINDOW_LEAST_MS 10u /* what the server takes for admission.window_ms */
@@ -247,6 +248,7 @@ struct suite {
 	struct lane_trace traces[OPTIONS_POLICIES_MAX]; /* of first repetitions, for --plot */
 	uint32_t policy_count;
 	double query_cpu_us;
+	bool rate_disturbed; /* the saturation was, and that is allowed */
 	char folder[SERVER_PATH_MAX];
 	struct case_data data;
 };
@@ -270,6 +272,25 @@ static struct lane_setup setup_of(
 		.items = suite->data.items };
 }
 
+static uint32_t runs_of(const struct bench_options *options)
+{
+	return options->allow_disturbed ? 1 : 1 + DISTURBANCE_EXTRA_RUNS;
+}
+
+struct saturating {
+	const struct lane_setup *setup;
+	struct lane_capacity *capacity;
+	char *error;
+};
+
+static int saturate_once(void *arg, struct disturbance *disturbance)
+{
+	const struct saturating *saturating = arg;
+	int status = lane_saturate(saturating->setup, saturating->capacity, saturating->error);
+	*disturbance = saturating->capacity->disturbance;
+	return status;
+}
+
 static int find_rate(struct suite *suite, char *error)
 {
 	const struct bench_options *options = suite->arguments->options;
@@ -277,9 +298,19 @@ static int find_rate(struct suite *suite, char *error)
 	struct lane_setup setup = setup_of(suite, lane_policy_find("none"), 0);
 	if (!options->quiet)
 		fprintf(stderr, "measuring saturation\n");
-	struct lane_capacity capacity;
-	if (lane_saturate(&setup, &capacity, error) != 0)
+	struct lane_capacity capacity = { 0 };
+	struct saturating saturating = { &setup, &capacity, error };
+	const struct disturbance_retry retry = { .title = "the saturation",
+		.runs = runs_of(options),
+		.quiet = options->quiet,
+		.run = saturate_once,
+		.arg = &saturating };
+	struct disturbance disturbance;
+	if (disturbance_retry(&retry, &disturbance) != 0)
 		return -1;
+	if (disturbance.disturbed && !options->allow_disturbed)
+		return disturbance_refuse("the saturation", &disturbance, error, SERVER_ERROR_MAX);
+	suite->rate_disturbed = disturbance.disturbed;
 	summary->saturation_qps = capacity.qps;
 	suite->query_cpu_us = capacity.query_cpu_us;
 	summary->rate_qps = options->rate_qps > 0 ? options->rate_qps
@@ -291,18 +322,47 @@ static int find_rate(struct suite *suite, char *error)
 	return 0;
 }
 
+struct running {
+	const struct lane_setup *setup;
+	struct lane_measures *measures;
+	char *error;
+};
+
+static int run_once(void *arg, struct disturbance *disturbance)
+{
+	const struct running *running = arg;
+	if (running->setup->trace)
+		lane_trace_free(running->setup->trace); /* of a run that was disturbed */
+	int status = lane_run(running->setup, running->measures, running->error);
+	*disturbance = running->measures->disturbance;
+	return status;
+}
+
+static int run_cell(struct suite *suite, uint32_t rep, uint32_t i, char *error)
+{
+	const struct bench_options *options = suite->arguments->options;
+	struct lane_setup setup = setup_of(suite, suite->policies[i], rep);
+	if (rep == 0 && options->plot_dir)
+		setup.trace = &suite->traces[i];
+	struct running running = { &setup, &suite->measures[i][rep], error };
+	const struct disturbance_retry retry = { .title = setup.title,
+		.runs = runs_of(options),
+		.quiet = options->quiet,
+		.run = run_once,
+		.arg = &running };
+	struct disturbance last;
+	int status = disturbance_retry(&retry, &last);
+	suite->measures[i][rep].figures[LANE_query_cpu_us] = suite->query_cpu_us;
+	return status;
+}
+
+/* Policies take turns within a repetition, so that what changes slowly on the machine hits all. */
 static int run_all(struct suite *suite, char *error)
 {
-	for (uint32_t rep = 0; rep < suite->arguments->options->reps; rep++) {
-		for (uint32_t i = 0; i < suite->policy_count; i++) {
-			struct lane_setup setup = setup_of(suite, suite->policies[i], rep);
-			if (rep == 0 && suite->arguments->options->plot_dir)
-				setup.trace = &suite->traces[i];
-			if (lane_run(&setup, &suite->measures[i][rep], error) != 0)
+	for (uint32_t rep = 0; rep < suite->arguments->options->reps; rep++)
+		for (uint32_t i = 0; i < suite->policy_count; i++)
+			if (run_cell(suite, rep, i, error) != 0)
 				return -1;
-			suite->measures[i][rep].figures[LANE_query_cpu_us] = suite->query_cpu_us;
-		}
-	}
 	return 0;
 }
 
@@ -315,6 +375,7 @@ static void summarise(struct suite *suite)
 		row->policy = suite->policies[i];
 		row->rate_qps = setup.rate_qps;
 		row->rho = setup.rate_qps / summary->saturation_qps;
+		row->disturbed = suite->rate_disturbed;
 		lane_row_fill(row, suite->measures[i], suite->arguments->options->reps);
 	}
 }
@@ -338,9 +399,10 @@ int lane_draw(char error[SERVER_ERROR_MAX])
 	const struct lane *lane = suite.summary.lane;
 	const struct lane_plan *plan = &suite.plan;
 	snprintf(name, sizeof name, "%s%s", lane->name, lane->of_case ? "-wire" : "");
-	snprintf(title, sizeof title, "%s: load %.0f/s of %.0f/s, timeout %.0f ms, %u retr%s", name,
-		suite.summary.rate_qps, suite.summary.saturation_qps,
-		(double)plan->timeout_ns / 1e6, plan->retries, plan->retries == 1 ? "y" : "ies");
+	snprintf(title, sizeof title, "%s: load %.0f/s of %.0f/s, timeout %.0f ms, %u retr%s%s",
+		name, suite.summary.rate_qps, suite.summary.saturation_qps,
+		(double)plan->timeout_ns / 1e6, plan->retries, plan->retries == 1 ? "y" : "ies",
+		lane_summary_is_disturbed(&suite.summary) ? " " RANGE_DISTURBED : "");
 	plot = (struct plot){ .name = name,
 		.title = title,
 		.goodput = "answers in time /s",
@@ -351,6 +413,7 @@ int lane_draw(char error[SERVER_ERROR_MAX])
 		plot.series[i] = (struct plot_series){ .name = suite.policies[i]->name,
 			.due = suite.traces[i].due,
 			.late = suite.traces[i].late,
+			.disturbed = suite.measures[i][0].disturbance.disturbed,
 			.bin_count = suite.traces[i].bin_count };
 	if (plan->trigger != LANE_NO_SCRIPT)
 		plot.spans = (struct spans){ .count = 1,
@@ -358,6 +421,11 @@ int lane_draw(char error[SERVER_ERROR_MAX])
 	int status = plot_write(&plot, suite.arguments->options->plot_dir, error);
 	forget_traces();
 	return status;
+}
+
+bool lane_is_disturbed(void)
+{
+	return lane_summary_is_disturbed(&suite.summary);
 }
 
 int lane_command(const struct lane_arguments *arguments, FILE *file, char error[SERVER_ERROR_MAX])

@@ -21,9 +21,12 @@ struct lane_arguments {
 
 /* Ends with status 2 and one line when something is nonsense; before anything was written. */
 void lane_check(const struct lane_arguments *arguments);
-/* 0 and the result written to `file`, or -1 with one line in error. */
+/* 0 and the result written to `file`; -1 with one line in error; or, because the machine gave
+ * others what the saturation needed, DISTURBANCE_EXIT_STATUS with one. */
 int lane_command(const struct lane_arguments *arguments, FILE *file, char error[SERVER_ERROR_MAX])
 	__attribute__((warn_unused_result));
+/* After lane_command: is any row of its result? */
+bool lane_is_disturbed(void);
 /* After lane_command, with --plot: the picture. 0, or -1 with one line in error. */
 int lane_draw(char error[SERVER_ERROR_MAX]) __attribute__((warn_unused_result));
 

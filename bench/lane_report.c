@@ -10,13 +10,13 @@
 #include "lane_task.h"
 #include "range_output.h"
 
-static void fill_range(
-	struct range *range, const struct lane_measures *measures, uint32_t reps, size_t offset)
+static void fill_range(struct range *range, const struct lane_measures *measures,
+	const struct repetition_choice *choice, size_t offset)
 {
 	double values[OPTIONS_REPS_MAX];
 	uint32_t count = 0;
-	for (uint32_t i = 0; i < reps; i++) {
-		double value = *(const double *)((const char *)&measures[i] + offset);
+	for (uint32_t i = 0; i < choice->used_count; i++) {
+		double value = *(const double *)((const char *)&measures[choice->used[i]] + offset);
 		if (!isnan(value))
 			values[count++] = value;
 	}
@@ -27,13 +27,27 @@ static void fill_range(
 
 void lane_row_fill(struct lane_row *row, const struct lane_measures *measures, uint32_t reps)
 {
+	enum repetition_state states[OPTIONS_REPS_MAX];
+	for (uint32_t i = 0; i < reps; i++)
+		states[i] =
+			measures[i].disturbance.disturbed ? REPETITION_DISTURBED : REPETITION_GOOD;
+	disturbance_choose(states, reps, &row->choice);
+	row->disturbed |= row->choice.disturbed;
 	for (size_t f = 0; f < LANE_FIGURE_COUNT; f++)
-		fill_range(&row->figures[f], measures, reps,
+		fill_range(&row->figures[f], measures, &row->choice,
 			offsetof(struct lane_measures, figures) + f * sizeof(double));
 	for (size_t p = 0; p < CROWD_PRIORITIES; p++)
-		fill_range(&row->success_pct_by_priority[p], measures, reps,
+		fill_range(&row->success_pct_by_priority[p], measures, &row->choice,
 			offsetof(struct lane_measures, success_pct_by_priority) +
 				p * sizeof(double));
+}
+
+bool lane_summary_is_disturbed(const struct lane_summary *summary)
+{
+	for (uint32_t i = 0; i < summary->row_count; i++)
+		if (summary->rows[i].disturbed)
+			return true;
+	return false;
 }
 
 /* ---- Table -------------------------------------------------------------------------------------
@@ -83,7 +97,7 @@ static void print_row(FILE *file, const struct lane_summary *summary, const stru
 		print_figure(file, &row->figures[columns[i].figure], columns[i].width,
 			columns[i].digits);
 	print_priorities(file, row, summary->plan->priorities);
-	fputc('\n', file);
+	fprintf(file, "%s\n", row->disturbed ? "  " RANGE_DISTURBED : "");
 }
 
 static void print_head(FILE *file, const struct lane_summary *summary)
@@ -148,6 +162,10 @@ static void lane_table(FILE *file, const struct lane_summary *summary)
 		plan->trigger == LANE_NO_SCRIPT ? "once the gate had time to close"
 						: "from the onset on");
 	print_refusal(file, summary);
+	for (uint32_t i = 0; i < summary->row_count; i++) {
+		const struct lane_row *row = &summary->rows[i];
+		range_note_disturbed(file, row->policy->name, row->disturbed, &row->choice);
+	}
 }
 
 /* ---- CSV ---------------------------------------------------------------------------------------
@@ -168,7 +186,7 @@ static void lane_csv(FILE *file, const struct lane_summary *summary)
 		snprintf(name, sizeof name, "success_pct_p%u", p);
 		csv_names(file, name);
 	}
-	fputc('\n', file);
+	fputs(",disturbed,left_out\n", file);
 	for (uint32_t i = 0; i < summary->row_count; i++) {
 		const struct lane_row *row = &summary->rows[i];
 		fprintf(file, "%s,%s,%.6g,%.6g", summary->lane->name, row->policy->name, row->rho,
@@ -177,6 +195,7 @@ static void lane_csv(FILE *file, const struct lane_summary *summary)
 			range_csv(file, &row->figures[f]);
 		for (int p = 0; p < CROWD_PRIORITIES; p++)
 			range_csv(file, &row->success_pct_by_priority[p]);
+		range_csv_disturbed(file, row->disturbed, &row->choice);
 		fputc('\n', file);
 	}
 }
@@ -195,6 +214,7 @@ static json_t *json_row(const struct lane_summary *summary, const struct lane_ro
 	for (uint32_t p = 0; p < summary->plan->priorities; p++)
 		json_array_append_new(priorities, range_json(&row->success_pct_by_priority[p]));
 	json_object_set_new(object, "success_pct_by_priority", priorities);
+	range_json_disturbed(object, row->disturbed, &row->choice);
 	return object;
 }
 
@@ -204,7 +224,7 @@ static json_t *json_head(const struct lane_summary *summary)
 	const struct bench_options *options = summary->options;
 	return json_pack(
 		"{s:s, s:b, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:i, s:i, s:i, s:i, "
-		"s:o, s:i, s:s}",
+		"s:o, s:i, s:s, s:b}",
 		"case", summary->lane->name, "wire", (int)summary->lane->of_case, "what",
 		summary->lane->what, "seed", (json_int_t)options->seed, "rho",
 		range_json_number(plan->rho), "rate_qps", range_json_number(summary->rate_qps),
@@ -216,7 +236,8 @@ static json_t *json_head(const struct lane_summary *summary)
 		(int)plan->resends, "workers", (int)plan->workers, "service_ms",
 		(int)plan->service_ms, "pool_mb", (int)plan->pool_mb, "seconds",
 		range_json_number((double)plan->length_ns / 1e9), "reps", (int)options->reps,
-		"arrivals", options->poisson ? "poisson" : "fixed");
+		"arrivals", options->poisson ? "poisson" : "fixed", "disturbed",
+		(int)lane_summary_is_disturbed(summary));
 }
 
 static int lane_json(FILE *file, const struct lane_summary *summary)

@@ -15,6 +15,8 @@ struct lane_row {
 	double rho, rate_qps;
 	struct range figures[LANE_FIGURE_COUNT];
 	struct range success_pct_by_priority[CROWD_PRIORITIES];
+	bool disturbed; /* every repetition was, or the saturation */
+	struct repetition_choice choice;
 };
 
 struct lane_summary {
@@ -26,7 +28,10 @@ struct lane_summary {
 	uint32_t row_count;
 };
 
-/* The row of one policy from its repetitions. */
+/* Is any row? */
+bool lane_summary_is_disturbed(const struct lane_summary *summary);
+/* The row of one policy from its repetitions; disturbed ones are left out while there are others.
+ */
 void lane_row_fill(struct lane_row *row, const struct lane_measures *measures, uint32_t reps);
 /* 0, or -1: out of memory or disk. */
 int lane_report(FILE *file, const struct lane_summary *summary, enum report_format format);

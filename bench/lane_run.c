@@ -17,6 +17,7 @@
 #include "lane_session.h"
 #include "lane_task.h"
 
+#define SECONDS_MAX	  7200
 #define OPEN_SPARE	  16
 #define TASKS_MAX	  (1 + LANE_COMPANY_MAX)
 #define REFUSALS_KEPT	  4096
@@ -50,6 +51,10 @@ struct run {
 	uint32_t in_flight_max, refusal_count;
 	double refusals_ms[REFUSALS_KEPT];
 	uint64_t server_cpu_ns, client_cpu_ns; /* at the start */
+	struct machine *machine;
+	struct machine_second seconds[SECONDS_MAX];
+	double lag_ms[SECONDS_MAX]; /* the largest of each second */
+	uint32_t second_count;
 };
 
 static uint64_t own_cpu_ns(void)
@@ -117,14 +122,23 @@ static void ask(
 	crowd_answered(run->crowd, number, now_ns, CROWD_REPLY_ERROR, 0);
 }
 
+static void note_lag(struct run *run, uint64_t lag_ns)
+{
+	double lag_ms = (double)lag_ns / 1e6;
+	if (lag_ns > run->lag_max_ns)
+		run->lag_max_ns = lag_ns;
+	if (run->second_count < SECONDS_MAX && lag_ms > run->lag_ms[run->second_count])
+		run->lag_ms[run->second_count] = lag_ms;
+}
+
 static void send_due(struct run *run, uint64_t now_ns)
 {
 	const struct crowd_request *request;
 	int64_t number;
 	crowd_expire(run->crowd, now_ns);
 	while ((number = crowd_take(run->crowd, now_ns, &request)) >= 0) {
-		if (request->attempts == 1 && now_ns - request->due_ns > run->lag_max_ns)
-			run->lag_max_ns = now_ns - request->due_ns;
+		if (request->attempts == 1)
+			note_lag(run, now_ns - request->due_ns);
 		ask(run, (uint64_t)number, request, now_ns);
 	}
 	wire_pool_open(run->session.pool, OPEN_SPARE);
@@ -164,6 +178,12 @@ static void print_line(struct run *run, uint64_t now_ns)
 		fputc('\n', stderr);
 	}
 	run->last = counts;
+}
+
+static void note_machine(struct run *run)
+{
+	if (run->second_count < SECONDS_MAX)
+		machine_read(run->machine, &run->seconds[run->second_count++]);
 }
 
 /* ---- The run ----------------------------------------------------------------------------------
@@ -232,6 +252,7 @@ static int drive(struct run *run, char *error)
 		}
 		if (now_ns >= run->next_line_ns) {
 			print_line(run, now_ns);
+			note_machine(run);
 			if (!server_process_listen(&run->session.server)) {
 				snprintf(error, SERVER_ERROR_MAX, "the server has ended");
 				return -1;
@@ -294,13 +315,17 @@ static int by_value(const void *a, const void *b)
 }
 
 /* A client that stood still looks like a server that did. */
-static void warn_of_lag(const struct run *run)
+static void judge_machine(const struct run *run, struct lane_measures *measures)
 {
-	if (run->lag_max_ns > run->setup->plan->timeout_ns / 2)
-		fprintf(stderr,
-			"cancel-bench: %s: the clients themselves stood still for %.0f ms; this "
-			"run says little\n",
-			run->setup->title, (double)run->lag_max_ns / 1e6);
+	double *figures = measures->figures;
+	struct disturbance *disturbance = &measures->disturbance;
+	disturbance_judge(run->seconds, run->lag_ms, run->second_count,
+		DISTURBANCE_LAG_SHARE * (double)run->setup->plan->timeout_ns / 1e6, disturbance);
+	figures[LANE_own_ms_per_s] = disturbance->own_ms;
+	figures[LANE_others_ms_per_s] = disturbance->others_ms;
+	figures[LANE_run_queue_ms_per_s] = disturbance->run_queue_ms;
+	figures[LANE_taken_ms_per_s] = disturbance->taken_ms;
+	figures[LANE_disturbed_seconds] = disturbance->disturbed_seconds;
 }
 
 static int measure(struct run *run, struct lane_measures *measures, char *error)
@@ -313,7 +338,7 @@ static int measure(struct run *run, struct lane_measures *measures, char *error)
 		.saturation_qps = run->setup->saturation_qps };
 	record.requests = crowd_requests(run->crowd, &record.count);
 	count(run, measures);
-	warn_of_lag(run);
+	judge_machine(run, measures);
 	lane_measure(&record, measures);
 	if (run->refusal_count) {
 		qsort(run->refusals_ms, run->refusal_count, sizeof *run->refusals_ms, by_value);
@@ -451,7 +476,9 @@ int lane_run(const struct lane_setup *setup, struct lane_measures *measures,
 		run->client_cpu_ns = own_cpu_ns();
 		run->next_line_ns = LANE_NS_PER_S;
 		run->session.start_ns += lane_session_now_ns(&run->session);
+		run->machine = machine_open(run->session.server.pid);
 		status = drive(run, error);
+		machine_close(run->machine);
 	}
 	if (status == 0)
 		status = measure(run, measures, error);
@@ -531,8 +558,11 @@ static uint64_t saturation_ns(const struct lane_plan *plan)
 	return part_ns < SATURATE_MOST_NS ? part_ns : SATURATE_MOST_NS;
 }
 
-static void saturate(struct saturation *s)
+static void saturate(struct saturation *s, struct disturbance *disturbance)
 {
+	const double no_lag = 0;
+	struct machine_second second;
+	struct machine *machine = machine_open(s->session.server.pid);
 	uint32_t loops = s->session.setup->plan->workers * SATURATE_LOOPS;
 	for (uint32_t i = 0; i < loops && !s->failed; i++)
 		ask_next(s);
@@ -545,6 +575,9 @@ static void saturate(struct saturation *s)
 		now_ns = lane_session_now_ns(&s->session))
 		lane_session_wait(&s->session, now_ns < end_ns ? end_ns : give_up_ns);
 	s->over = true;
+	machine_read(machine, &second);
+	machine_close(machine);
+	disturbance_judge(&second, &no_lag, 1, 0, disturbance);
 	if (lane_session_interrupted()) {
 		snprintf(s->error, SERVER_ERROR_MAX, "interrupted");
 		s->failed = true;
@@ -565,10 +598,10 @@ int lane_saturate(const struct lane_setup *setup, struct lane_capacity *capacity
 		snprintf(error, SERVER_ERROR_MAX, "no connections to measure saturation");
 		s->session.start_ns += lane_session_now_ns(&s->session);
 		uint64_t cpu_ns = server_process_cpu_ns(&s->session.server);
-		saturate(s);
+		saturate(s, &capacity->disturbance);
 		cpu_ns = server_process_cpu_ns(&s->session.server) - cpu_ns;
-		*capacity = (struct lane_capacity){ .qps = rate_of(s),
-			.query_cpu_us = s->answered ? (double)cpu_ns / 1e3 / s->answered : NAN };
+		capacity->qps = rate_of(s);
+		capacity->query_cpu_us = s->answered ? (double)cpu_ns / 1e3 / s->answered : NAN;
 		status = s->failed || capacity->qps <= 0 ? -1 : 0;
 	}
 	lane_session_end(&s->session);

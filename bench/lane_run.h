@@ -27,6 +27,7 @@ int lane_run(const struct lane_setup *setup, struct lane_measures *measures,
 struct lane_capacity {
 	double qps;	     /* answers a second of a closed loop with the plan's requests */
 	double query_cpu_us; /* the server's, for each */
+	struct disturbance disturbance;
 };
 int lane_saturate(const struct lane_setup *setup, struct lane_capacity *capacity,
 	char error[SERVER_ERROR_MAX]) __attribute__((warn_unused_result));

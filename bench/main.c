@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cancel-bench: the command line. Owns which command runs and what a user may say to it; each
- * command is a function elsewhere. Status 0, 1 (something went wrong), 2 (bad input).
+ * command is a function elsewhere. Status 0, 1 (something went wrong), 2 (bad input), 3 (the
+ * machine was disturbed).
  */
 #include <argp.h>
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include "lane_command.h"
 #include "policy.h"
 #include "plot.h"
+#include "range_output.h"
 #include "report.h"
 #include "suite.h"
 
@@ -89,6 +91,7 @@ enum {
 	OPT_BATCH,
 	OPT_RERUN,
 	OPT_QUIET,
+	OPT_ALLOW_DISTURBED,
 };
 
 static const struct argp_option run_options[] = {
@@ -112,6 +115,10 @@ static const struct argp_option run_options[] = {
 	{ "out", OPT_OUT, "FILE", 0, "write the result there, whole or not at all", 4 },
 	{ "plot", OPT_PLOT, "DIR", 0, "draw goodput and late share over time (SVG, PNG)", 4 },
 	{ "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 4 },
+	{ "allow-disturbed", OPT_ALLOW_DISTURBED, NULL, 0,
+		"on a machine that is busy otherwise: run nothing again, and mark what was "
+		"disturbed",
+		4 },
 	{ "share", OPT_SHARE, "X", 0, "dump: that per cent of the requests are dumps", 5 },
 	{ "saturate", OPT_SATURATE, NULL, 0,
 		"dump: the largest throughput, at a share of 0, 0.001 and 0.01 % or that given",
@@ -231,6 +238,9 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
 	case OPT_QUIET:
 		options->quiet = true;
 		break;
+	case OPT_ALLOW_DISTURBED:
+		options->allow_disturbed = true;
+		break;
 	case ARGP_KEY_ARG:
 		if (arguments->bench_case || arguments->lane)
 			bench_refuse("run takes one case, and '%s' is a second", text);
@@ -276,8 +286,9 @@ static int plot_result(
 	static struct plot plot;
 	char title[128];
 	const struct summary *summary = &result->summary;
-	snprintf(title, sizeof title, "%s: %.0f requests/s offered, SLO %.1f ms",
-		summary->case_name, summary->rate_qps, summary->slo_ms);
+	snprintf(title, sizeof title, "%s: %.0f requests/s offered, SLO %.1f ms%s",
+		summary->case_name, summary->rate_qps, summary->slo_ms,
+		summary_is_disturbed(summary) ? " " RANGE_DISTURBED : "");
 	plot = (struct plot){ .name = summary->case_name,
 		.title = title,
 		.goodput = "answers within SLO /s",
@@ -287,6 +298,7 @@ static int plot_result(
 		.spans = result->spans };
 	for (uint32_t i = 0; i < result->trace_count; i++)
 		plot.series[i] = (struct plot_series){ .name = result->traces[i].policy,
+			.disturbed = result->traces[i].disturbed,
 			.due = result->traces[i].due,
 			.late = result->traces[i].late,
 			.bin_count = result->traces[i].bin_count };
@@ -309,6 +321,17 @@ static int report_result(const struct bench_options *options, const struct suite
 		return STATUS_FAILED;
 	}
 	return 0;
+}
+
+/* The result is there, and its rows say which of them were disturbed. */
+static int judge_result(const struct bench_options *options, bool is_disturbed)
+{
+	if (!is_disturbed || options->allow_disturbed)
+		return 0;
+	fputs("cancel-bench: rows are marked as disturbed; try a quiet machine, or "
+	      "--allow-disturbed\n",
+		stderr);
+	return DISTURBANCE_EXIT_STATUS;
 }
 
 /* ---- run LANE -----------------------------------------------------------------------------------
@@ -353,7 +376,9 @@ static int run_lane(const struct run_arguments *arguments)
 	if (status != 0)
 		fprintf(stderr, "cancel-bench: %s\n", error);
 	output_abandon(&output);
-	return status == 0 ? 0 : STATUS_FAILED;
+	if (status == 0)
+		return judge_result(&arguments->options, lane_is_disturbed());
+	return status < 0 ? STATUS_FAILED : status;
 }
 
 static void choose_wire(struct run_arguments *arguments)
@@ -401,8 +426,10 @@ static int command_run(int argc, char **argv)
 		status = report_result(&arguments.options, &result, &output);
 	} else {
 		fprintf(stderr, "cancel-bench: %s\n", error);
-		status = STATUS_BAD_INPUT;
+		status = status < 0 ? STATUS_BAD_INPUT : status;
 	}
+	if (status == 0)
+		status = judge_result(&arguments.options, summary_is_disturbed(&result.summary));
 	output_abandon(&output);
 	suite_free(&result);
 	return status;

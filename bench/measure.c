@@ -174,7 +174,16 @@ static double p99_of(uint32_t *values_us, size_t count)
 	return all.p99_ms;
 }
 
-uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit)
+/* What is ranked of each request that was answered or waited to the end. */
+typedef uint32_t (*pick_us)(const struct run_data *data, size_t i);
+
+static uint32_t lag_us(const struct run_data *data, size_t i)
+{
+	return data->outcomes[i].sent_us;
+}
+
+static uint32_t rank_seconds(
+	const struct run_data *data, pick_us pick, double *p99_ms, uint32_t limit)
 {
 	const uint64_t second_ns = (uint64_t)NS_PER_S;
 	size_t offered = data->schedule->count, at = 0;
@@ -188,13 +197,23 @@ uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t l
 			at++) {
 			enum outcome_kind kind = kind_of(&data->outcomes[at]);
 			if (kind == OUTCOME_OK || kind == OUTCOME_PENDING)
-				values_us[count++] = latency_us(data, at);
+				values_us[count++] = pick(data, at);
 		}
 		p99_ms[second] = p99_of(values_us, count);
 	}
 	uint32_t measured = values_us ? seconds : 0;
 	free(values_us);
 	return measured;
+}
+
+uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit)
+{
+	return rank_seconds(data, latency_us, p99_ms, limit);
+}
+
+uint32_t measure_lags(const struct run_data *data, double *p99_ms, uint32_t limit)
+{
+	return rank_seconds(data, lag_us, p99_ms, limit);
 }
 
 uint32_t measure_bin_count(const struct run_data *data)

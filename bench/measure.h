@@ -5,6 +5,7 @@
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
+#include "disturbance.h"
 #include "rundata.h"
 
 #define MEASURE_BIN_NS	  100000000u /* a bin is bad when over 1 % of its requests are late */
@@ -44,6 +45,9 @@ struct measures {
 	double wasted_ms;
 	struct times detect_ms, cancel_ms, release_ms, recover_ms;
 	uint64_t resource_overloads, regular_overloads;
+	/* Filled by whoever made the run. */
+	bool missing; /* it was not made: its reference was disturbed */
+	struct disturbance disturbance;
 };
 
 /* The spans in which tasks labelled culprit ran; overlapping ones are joined. */
@@ -55,6 +59,8 @@ uint32_t measure_bin_count(const struct run_data *data);
 void measure_bins(const struct run_data *data, uint32_t *due, uint32_t *late, uint32_t bin_count);
 /* The p99 of what was due in each whole second, in ms. Returns how many seconds, at most limit. */
 uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit);
+/* The same of the generator's lag: how long after it was due a request was sent. */
+uint32_t measure_lags(const struct run_data *data, double *p99_ms, uint32_t limit);
 /* The p-quantile of sorted values, by the nearest rank; 0 for none. */
 double measure_quantile(const double *sorted, uint32_t count, double p);
 

@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "disturbance.h"
+
 #define OPTIONS_POLICIES_MAX 16
 #define OPTIONS_POLICY_BYTES 48
-#define OPTIONS_REPS_MAX     100
+#define OPTIONS_REPS_MAX     DISTURBANCE_REPS_MAX
 
 enum report_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 
@@ -35,8 +37,9 @@ struct bench_options {
 	const char *plot_dir; /* NULL: no plot */
 	bool poisson;
 	bool rerun, batch, saturate;
-	double share_pct; /* of the load that is dumps; negative: the case's own schedule */
-	bool quiet;	  /* no progress lines */
+	double share_pct;     /* of the load that is dumps; negative: the case's own schedule */
+	bool quiet;	      /* no progress lines */
+	bool allow_disturbed; /* take what was disturbed as it is, with its mark */
 };
 
 #define OPTIONS_SLO_FLOOR_MS 5.0

@@ -62,9 +62,10 @@ static void write_lines(FILE *file, const struct plot *plot, int column)
 {
 	for (uint32_t s = 0; s < plot->series_count; s++)
 		fprintf(file,
-			"%s'%s.csv' index %u using 2:%d with lines lw %d lc rgb '%s' title '%s'",
+			"%s'%s.csv' index %u using 2:%d with lines lw %d lc rgb '%s' title '%s%s'",
 			s ? ", \\\n     " : "plot ", plot->name, s, column, s ? 2 : 3,
-			colours[s % COLOURS], plot->series[s].name);
+			colours[s % COLOURS], plot->series[s].name,
+			plot->series[s].disturbed ? " [disturbed]" : "");
 	fputs("\n", file);
 }
 

@@ -5,6 +5,7 @@
 #ifndef BENCH_PLOT_H
 #define BENCH_PLOT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "measure.h"
@@ -16,6 +17,7 @@ struct plot_series {
 	const char *name;
 	const uint32_t *due, *late; /* requests, by bin */
 	uint32_t bin_count;
+	bool disturbed; /* its name says so */
 };
 
 struct plot {

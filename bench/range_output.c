@@ -42,6 +42,40 @@ json_t *range_json(const struct range *range)
 	return object;
 }
 
+static void print_numbers(FILE *file, const struct repetition_choice *choice, const char *between)
+{
+	for (uint32_t i = 0; i < choice->left_out_count; i++)
+		fprintf(file, "%s%u", i ? between : "", choice->left_out[i] + 1);
+}
+
+void range_csv_disturbed(FILE *file, bool disturbed, const struct repetition_choice *choice)
+{
+	fprintf(file, ",%d,", disturbed);
+	print_numbers(file, choice, " ");
+}
+
+void range_json_disturbed(json_t *row, bool disturbed, const struct repetition_choice *choice)
+{
+	json_t *numbers = json_array();
+	for (uint32_t i = 0; i < choice->left_out_count; i++)
+		json_array_append_new(numbers, json_integer(choice->left_out[i] + 1));
+	json_object_set_new(row, "disturbed", json_boolean(disturbed));
+	json_object_set_new(row, "left_out", numbers);
+}
+
+void range_note_disturbed(
+	FILE *file, const char *name, bool disturbed, const struct repetition_choice *choice)
+{
+	if (choice->left_out_count) {
+		fprintf(file, "%s: left out, because disturbed: repetition%s ", name,
+			choice->left_out_count == 1 ? "" : "s");
+		print_numbers(file, choice, ", ");
+		fputc('\n', file);
+	}
+	if (disturbed)
+		fprintf(file, "%s is disturbed: the machine gave to others what it needed\n", name);
+}
+
 int range_json_write(FILE *file, json_t *root, json_t *rows)
 {
 	if (json_object_set_new(root, "summary", rows) != 0) {

@@ -14,6 +14,14 @@ void range_csv(FILE *file, const struct range *range);
 json_t *range_json_number(double value);
 /* {"median", "min", "max"[, "ci95"]}; nulls if nothing was measured. */
 json_t *range_json(const struct range *range);
+/* What a row says about disturbance: two columns, the second "2 5" for repetitions left out. */
+void range_csv_disturbed(FILE *file, bool disturbed, const struct repetition_choice *choice);
+/* Sets "disturbed" and "left_out" of a row. */
+void range_json_disturbed(json_t *row, bool disturbed, const struct repetition_choice *choice);
+/* Below a table, for one row; nothing for one that has nothing to say. */
+void range_note_disturbed(
+	FILE *file, const char *name, bool disturbed, const struct repetition_choice *choice);
+#define RANGE_DISTURBED "[disturbed]" /* at the end of a row of a table */
 /* Writes `root` with `rows` as its "summary"; takes both. -1: out of memory or disk. */
 int range_json_write(FILE *file, json_t *root, json_t *rows);
 

@@ -33,12 +33,19 @@ static void print_time(FILE *file, const struct range *range)
 		fprintf(file, " %8s", "-");
 }
 
+#define ROW_NAME_MAX 80
+static void name_row(
+	const struct summary *summary, const struct summary_row *row, char name[ROW_NAME_MAX])
+{
+	snprintf(name, ROW_NAME_MAX, "%s", row->policy);
+	if (summary->rows[0].load_pct != summary->rows[summary->row_count - 1].load_pct)
+		snprintf(name, ROW_NAME_MAX, "%s %u %%", row->policy, row->load_pct);
+}
+
 static void print_row(FILE *file, const struct summary *summary, const struct summary_row *row)
 {
-	char name[80];
-	snprintf(name, sizeof name, "%s", row->policy);
-	if (summary->rows[0].load_pct != summary->rows[summary->row_count - 1].load_pct)
-		snprintf(name, sizeof name, "%s %u %%", row->policy, row->load_pct);
+	char name[ROW_NAME_MAX];
+	name_row(summary, row, name);
 #define VALUE(name) summary_value(row, FIGURE_##name)
 	fprintf(file, "%-16s %7.3f %7.3f %8.2f %7.1f %7.2f %6.2f %8.0f %7.0f %6.0f %5.0f", name,
 		VALUE(goodput_ratio), VALUE(throughput_ratio), VALUE(p99_ratio),
@@ -49,7 +56,8 @@ static void print_row(FILE *file, const struct summary *summary, const struct su
 	print_time(file, &row->figures[FIGURE_time_to_cancel_ms]);
 	print_time(file, &row->figures[FIGURE_time_to_release_ms]);
 	print_time(file, &row->figures[FIGURE_time_to_recover_ms]);
-	fprintf(file, "  %s\n", row->setting);
+	fprintf(file, "  %s%s%s\n", row->setting, row->setting[0] && row->disturbed ? " " : "",
+		row->disturbed ? RANGE_DISTURBED : "");
 }
 
 void report_table(FILE *file, const struct summary *summary)
@@ -75,6 +83,12 @@ void report_table(FILE *file, const struct summary *summary)
 		"the reference;\np99: the whole run; late s: seconds in which over 1 %% were late, "
 		"a culprit;\ndone: culprits that completed; times from the first missed SLO, "
 		"medians\n");
+	for (uint32_t i = 0; i < summary->row_count; i++) {
+		char name[ROW_NAME_MAX];
+		name_row(summary, &summary->rows[i], name);
+		range_note_disturbed(
+			file, name, summary->rows[i].disturbed, &summary->rows[i].choice);
+	}
 }
 
 /* ---- CSV ---------------------------------------------------------------------------------------
@@ -89,16 +103,18 @@ static void csv_head(FILE *file)
 		if (info->kind == FIGURE_TIME)
 			fprintf(file, "_median,%s_min,%s_max", info->name, info->name);
 	}
-	fputc('\n', file);
+	fputs(",disturbed,left_out\n", file);
 }
 
 static void csv_figure(FILE *file, const struct summary_row *row, enum figure f)
 {
 	const struct range *range = &row->figures[f];
-	if (summary_figures[f].kind != FIGURE_TIME)
+	if (summary_figures[f].kind == FIGURE_TIME)
+		range_csv(file, range);
+	else if (range->count)
 		fprintf(file, ",%.6g", summary_value(row, f));
 	else
-		range_csv(file, range);
+		fputc(',', file);
 }
 
 void report_csv(FILE *file, const struct summary *summary)
@@ -110,6 +126,7 @@ void report_csv(FILE *file, const struct summary *summary)
 			row->setting, row->load_pct, row->rate_qps, row->slo_ms);
 		for (int f = 0; f < FIGURE_COUNT; f++)
 			csv_figure(file, row, (enum figure)f);
+		range_csv_disturbed(file, row->disturbed, &row->choice);
 		fputc('\n', file);
 	}
 }
@@ -128,13 +145,14 @@ static json_t *json_row(const struct summary_row *row)
 	json_object_set_new(object, "share_pct", range_json_number(row->share_pct));
 	for (int f = 0; f < FIGURE_COUNT; f++)
 		json_object_set_new(object, summary_figures[f].name, range_json(&row->figures[f]));
+	range_json_disturbed(object, row->disturbed, &row->choice);
 	return object;
 }
 
 static json_t *json_head(const struct summary *summary)
 {
 	const struct bench_options *options = summary->options;
-	return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:s}",
+	return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:i, s:i, s:i, s:s, s:b}",
 		"case", summary->case_name, "what", summary->what, "seed",
 		(json_int_t)options->seed, "rho", range_json_number(summary->rho), "slo_ms",
 		range_json_number(summary->slo_ms), "rate_qps",
@@ -142,7 +160,8 @@ static json_t *json_head(const struct summary *summary)
 		range_json_number(summary->saturation_qps), "io", summary->io, "pool_mb",
 		(int)options->pool_mb, "workers", (int)options->workers, "seconds",
 		(int)summary->seconds, "reps", (int)options->reps, "arrivals",
-		options->poisson ? "poisson" : "fixed");
+		options->poisson ? "poisson" : "fixed", "disturbed",
+		(int)summary_is_disturbed(summary));
 }
 
 int report_json(FILE *file, const struct summary *summary)

@@ -15,6 +15,7 @@
 
 #include "actors.h"
 #include "loadgen.h"
+#include "machine.h"
 #include "steady.h"
 #include "ticker.h"
 #include "warm.h"
@@ -34,6 +35,7 @@ struct run {
 	struct loadgen loadgen; /* answers may come until the target is closed */
 	struct ticker ticker;
 	struct live_view last_tick;
+	struct machine *machine;
 	_Atomic uint64_t start_ns; /* of target_now_ns(); UINT64_MAX while it is warmed */
 	uint64_t policy_state[POLICY_STATE];
 	uint64_t announced;		   /* serial of the last decision seen */
@@ -185,6 +187,13 @@ static void say(struct run *run, uint64_t now_ns)
 		&run->ticker, (double)since_start(run, now_ns) / NS_PER_S, now_ns, &live, &gauges);
 }
 
+static void note_machine(struct run *run)
+{
+	struct run_data *data = run->data;
+	if (data->machine_count < RUN_SECONDS_MAX)
+		machine_read(run->machine, &data->machine[data->machine_count++]);
+}
+
 static void watch(struct run *run)
 {
 	uint64_t tick_ns = (uint64_t)POLICY_TICK_MS * NS_PER_MS;
@@ -192,8 +201,10 @@ static void watch(struct run *run)
 	for (uint64_t i = 1; i <= ticks; i++) {
 		sleep_until(run->start_ns + i * tick_ns);
 		look(run, target_now_ns());
-		if (i % ticks_a_second == 0)
-			say(run, target_now_ns());
+		if (i % ticks_a_second)
+			continue;
+		say(run, target_now_ns());
+		note_machine(run);
 	}
 	sleep_until(run->start_ns + run->data->length_ns);
 }
@@ -230,7 +241,9 @@ static int drive(struct run *run, char error[TARGET_ERROR_MAX])
 		return -1;
 	}
 	target_arm(run->target);
+	run->machine = machine_open(0);
 	watch(run);
+	machine_close(run->machine);
 	struct target_gauges gauges;
 	target_read_gauges(run->target, &gauges);
 	cast_dismiss(cast);
@@ -304,10 +317,11 @@ struct probe {
 	const struct bench_options *options;
 	const struct case_plan *plan;
 	struct target *target;
+	struct machine *machine;
 	uint64_t sample_ns;
 };
 
-static double take_sample(void *arg)
+static double take_sample(void *arg, struct machine_second *second)
 {
 	const struct probe *probe = arg;
 	struct saturation saturation = { .target = probe->target,
@@ -316,12 +330,15 @@ static double take_sample(void *arg)
 		.seed = probe->options->seed,
 		.depth = RUN_SATURATE_DEPTH,
 		.length_ns = probe->sample_ns };
+	machine_read(probe->machine, second);
 	loadgen_saturate(&saturation);
+	machine_read(probe->machine, second);
 	return saturation.answers_per_s;
 }
 
 int run_saturation(const struct bench_options *options, const struct case_plan *plan,
-	uint64_t sample_ns, double *qps, char error[TARGET_ERROR_MAX])
+	uint64_t sample_ns, double *qps, struct disturbance *disturbance,
+	char error[TARGET_ERROR_MAX])
 {
 	struct probe probe = { .options = options, .plan = plan, .sample_ns = sample_ns };
 	if (target_open(&(struct target_options){ .struct_size = sizeof(struct target_options),
@@ -335,8 +352,15 @@ int run_saturation(const struct bench_options *options, const struct case_plan *
 	struct warm warm = { 0 };
 	int status =
 		warm_up(&warm, probe.target, plan, RUN_SATURATE_WARM_QPS, options->seed, error);
-	if (status == 0)
-		status = steady_probe(take_sample, &probe, options->quiet, qps, error);
+	if (status == 0) {
+		const struct steady_probe steady = { .take = take_sample,
+			.arg = &probe,
+			.rounds = options->allow_disturbed ? 1 : STEADY_ROUNDS,
+			.quiet = options->quiet };
+		probe.machine = machine_open(0);
+		status = steady_saturation(&steady, qps, disturbance);
+		machine_close(probe.machine);
+	}
 	target_close(probe.target);
 	warm_free(&warm);
 	return status;

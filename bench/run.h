@@ -6,6 +6,7 @@
 #define BENCH_RUN_H
 
 #include "case.h"
+#include "disturbance.h"
 #include "policy.h"
 #include "rundata.h"
 
@@ -30,9 +31,9 @@ int run_execute(const struct run_setup *setup, struct run_data **data, char erro
 #define RUN_SATURATE_DEPTH    64
 #define RUN_SATURATE_WARM_QPS 500
 /* Answers per second a closed loop gets out of the target with the case's questions: the median of
- * samples of sample_ns each that agree (steady.h). */
+ * samples of sample_ns each that agree (steady.h). 0, or -1 with one line in error. */
 int run_saturation(const struct bench_options *options, const struct case_plan *plan,
-	uint64_t sample_ns, double *qps, char error[TARGET_ERROR_MAX])
-	__attribute__((warn_unused_result));
+	uint64_t sample_ns, double *qps, struct disturbance *disturbance,
+	char error[TARGET_ERROR_MAX]) __attribute__((warn_unused_result));
 
 #endif

@@ -90,10 +90,14 @@ static void stop_dumpers(struct dumper *dumpers, uint32_t count, struct target *
 }
 
 struct cell { /* one policy at one share */
+	const struct bench_options *options;
 	const char *policy_text;
 	double share_pct;
 	const struct case_plan *plan;
+	struct summary *summary;
+	char *error;
 	_Atomic uint64_t cancels;
+	struct measures measures; /* of the last run */
 };
 
 static void on_decision(void *arg, const struct target_decision *decision)
@@ -103,9 +107,23 @@ static void on_decision(void *arg, const struct target_decision *decision)
 		atomic_fetch_add_explicit(&cell->cancels, 1, memory_order_relaxed);
 }
 
-static int measure_cell(const struct bench_options *options, struct cell *cell,
-	struct measures *measures, struct summary *summary, char error[TARGET_ERROR_MAX])
+/* The whole run is judged as one second, for its figure is one. */
+static void saturate(struct saturation *saturation, struct disturbance *disturbance)
 {
+	const double no_lag = 0;
+	struct machine_second second;
+	struct machine *machine = machine_open(0);
+	loadgen_saturate(saturation);
+	machine_read(machine, &second);
+	machine_close(machine);
+	disturbance_judge(&second, &no_lag, 1, 0, disturbance);
+}
+
+static int measure_cell(void *arg, struct disturbance *disturbance)
+{
+	struct cell *cell = arg;
+	const struct bench_options *options = cell->options;
+	struct measures *measures = &cell->measures;
 	const struct bench_policy *policy = bench_policy_find(cell->policy_text);
 	const char *colon = strchr(cell->policy_text, ':');
 	struct dumper dumpers[CASE_DUMPS_MAX];
@@ -122,7 +140,9 @@ static int measure_cell(const struct bench_options *options, struct cell *cell,
 		.slo_ns = SLO_NS,
 		.on_decision = on_decision,
 		.on_decision_arg = cell };
-	if (target_open(&target_options, &target, error) != 0)
+	*measures = (struct measures){ 0 };
+	cell->cancels = 0;
+	if (target_open(&target_options, &target, cell->error) != 0)
 		return -1;
 	struct saturation saturation = { .target = target,
 		.ask = cell->plan->ask,
@@ -132,14 +152,14 @@ static int measure_cell(const struct bench_options *options, struct cell *cell,
 		.live = &live,
 		.length_ns = (uint64_t)(options->seconds ? options->seconds : DEFAULT_SECONDS) *
 			     NS_PER_S };
-	int status =
-		warm_up(&warm, target, cell->plan, RUN_SATURATE_WARM_QPS, options->seed, error);
+	int status = warm_up(
+		&warm, target, cell->plan, RUN_SATURATE_WARM_QPS, options->seed, cell->error);
 	if (status == 0) {
 		uint32_t count = start_dumpers(dumpers, &saturation, cell->share_pct, &over);
-		loadgen_saturate(&saturation);
+		saturate(&saturation, disturbance);
 		stop_dumpers(dumpers, count, target, &over, measures);
 	}
-	summary->io = target_io(target);
+	cell->summary->io = target_io(target);
 	target_close(target);
 	warm_free(&warm);
 	if (live.has_failure)
@@ -150,26 +170,42 @@ static int measure_cell(const struct bench_options *options, struct cell *cell,
 	return status;
 }
 
-static int add_cell(const struct bench_options *options, struct cell *cell,
-	struct measures *reference, struct suite_result *result, char error[TARGET_ERROR_MAX])
+static void add_row(const struct cell *cell, const struct measures *reference)
 {
-	struct measures measures = { 0 };
-	struct summary *summary = &result->summary;
-	if (measure_cell(options, cell, &measures, summary, error) != 0)
-		return -1;
-	if (reference->throughput_qps <= 0)
-		*reference = measures;
-	if (!options->quiet)
-		fprintf(stderr, "%-14s dumps %g %% of the requests: %.0f/s\n", cell->policy_text,
-			cell->share_pct, measures.throughput_qps);
+	struct summary *summary = cell->summary;
 	struct summary_row *row = &summary->rows[summary->row_count++];
 	snprintf(row->policy, sizeof row->policy, "%s", cell->policy_text);
 	snprintf(row->setting, sizeof row->setting, "share %g %%", cell->share_pct);
 	row->load_pct = 100;
 	row->share_pct = cell->share_pct;
-	row->rate_qps = measures.throughput_qps;
+	row->rate_qps = cell->measures.throughput_qps;
 	row->slo_ms = SLO_NS / 1e6;
-	summary_fill(row, &measures, reference, 1);
+	summary_fill(row, &cell->measures, reference, 1);
+}
+
+/* The first cell is what all are compared with. */
+static int add_cell(struct cell *cell, struct measures *reference)
+{
+	const struct bench_options *options = cell->options;
+	struct disturbance disturbance = { 0 };
+	const struct disturbance_retry retry = { .title = cell->policy_text,
+		.runs = options->allow_disturbed ? 1 : 1 + DISTURBANCE_EXTRA_RUNS,
+		.quiet = options->quiet,
+		.run = measure_cell,
+		.arg = cell };
+	if (disturbance_retry(&retry, &disturbance) != 0)
+		return -1;
+	bool is_first = cell->summary->row_count == 0;
+	if (is_first && disturbance.disturbed && !options->allow_disturbed)
+		return disturbance_refuse(
+			cell->policy_text, &disturbance, cell->error, TARGET_ERROR_MAX);
+	cell->measures.disturbance = disturbance;
+	if (is_first)
+		*reference = cell->measures;
+	if (!options->quiet)
+		fprintf(stderr, "%-14s dumps %g %% of the requests: %.0f/s\n", cell->policy_text,
+			cell->share_pct, cell->measures.throughput_qps);
+	add_row(cell, reference);
 	return 0;
 }
 
@@ -186,11 +222,15 @@ int saturate_run(const struct bench_options *options, struct suite_result *resul
 	plan.ask = case_ask_read;
 	for (uint32_t p = 0; p < options->policy_count; p++)
 		for (uint32_t s = 0; s < share_count; s++) {
-			struct cell cell = { .policy_text = options->policies[p],
+			struct cell cell = { .options = options,
+				.policy_text = options->policies[p],
 				.share_pct = shares[s],
-				.plan = &plan };
-			if (add_cell(options, &cell, &reference, result, error) != 0)
-				return -1;
+				.plan = &plan,
+				.summary = &result->summary,
+				.error = error };
+			int status = add_cell(&cell, &reference);
+			if (status != 0)
+				return status;
 		}
 	struct summary *summary = &result->summary;
 	summary->case_name = "dump";

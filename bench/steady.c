@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the judgement whether the two figures everything rests on, saturation and reference, were
- * measured on a quiet machine. A probe that was starved once gave 3,087/s where the next gave
- * 44,365/s; a burst in the reference raises the SLO, which is ten times its p99, until the culprit
- * is no longer seen. Must not know how a sample or a run is made.
+ * Owns the judgement whether the two figures everything rests on, saturation and reference, are
+ * credible. A probe that was starved once gave 3,087/s where the next gave 44,365/s; a disturbed
+ * reference raises the SLO until nothing is late. Hence the SLO is of the median second: half of a
+ * run has to be disturbed before it moves. Must not know how a sample or a run is made.
  */
 #include "steady.h"
 
@@ -14,7 +14,6 @@
 
 #include "measure.h"
 
-#define SECONDS_MAX	 3600
 #define SECONDS_TO_JUDGE 3
 
 static int by_double(const void *a, const void *b)
@@ -23,32 +22,70 @@ static int by_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* ---- Saturation -------------------------------------------------------------------------------
+ */
+
 static bool agree(const double sorted[STEADY_SAMPLES])
 {
 	return sorted[1] > 0 && sorted[STEADY_SAMPLES - 2] <= STEADY_FACTOR * sorted[1];
 }
 
-int steady_probe(
-	steady_sample take, void *arg, bool quiet, double *qps, char error[TARGET_ERROR_MAX])
+/* A sample is too short for the kernel's ticks: the five are judged as one. */
+static struct machine_second mean_of(const struct machine_second seconds[STEADY_SAMPLES])
+{
+	struct machine_second mean = seconds[0];
+	mean.own = mean.others = mean.stolen = mean.waited = 0;
+	for (int i = 0; i < STEADY_SAMPLES; i++) {
+		mean.own += seconds[i].own / STEADY_SAMPLES;
+		mean.others += seconds[i].others / STEADY_SAMPLES;
+		mean.stolen += seconds[i].stolen / STEADY_SAMPLES;
+		mean.waited += seconds[i].waited / STEADY_SAMPLES;
+	}
+	return mean;
+}
+
+static double take_round(const struct steady_probe *probe, struct disturbance *disturbance)
 {
 	double samples[STEADY_SAMPLES];
-	for (int round = 0; round < STEADY_ROUNDS; round++) {
-		for (int i = 0; i < STEADY_SAMPLES; i++)
-			samples[i] = take(arg);
-		qsort(samples, STEADY_SAMPLES, sizeof *samples, by_double);
-		*qps = samples[STEADY_SAMPLES / 2];
-		if (agree(samples))
-			return 0;
-		if (!quiet)
-			fprintf(stderr, "the saturation wavers from %.0f/s to %.0f/s\n", samples[0],
-				samples[STEADY_SAMPLES - 1]);
-	}
-	snprintf(error, TARGET_ERROR_MAX,
-		"the saturation cannot be measured: %.0f/s to %.0f/s in the last of %d rounds; is "
-		"the machine busy? (--rate sets the load without it)",
-		samples[0], samples[STEADY_SAMPLES - 1], STEADY_ROUNDS);
-	return -1;
+	const double no_lag = 0;
+	struct machine_second seconds[STEADY_SAMPLES];
+	for (int i = 0; i < STEADY_SAMPLES; i++)
+		samples[i] = probe->take(probe->arg, &seconds[i]);
+	qsort(samples, STEADY_SAMPLES, sizeof *samples, by_double);
+	struct machine_second mean = mean_of(seconds);
+	disturbance_judge(&mean, &no_lag, 1, 0, disturbance);
+	if (!agree(samples))
+		disturbance_mark(disturbance, "it wavered from %.0f/s to %.0f/s", samples[0],
+			samples[STEADY_SAMPLES - 1]);
+	return samples[STEADY_SAMPLES / 2];
 }
+
+struct rounds {
+	const struct steady_probe *probe;
+	double *qps;
+};
+
+static int next_round(void *arg, struct disturbance *disturbance)
+{
+	const struct rounds *rounds = arg;
+	*rounds->qps = take_round(rounds->probe, disturbance);
+	return 0;
+}
+
+int steady_saturation(
+	const struct steady_probe *probe, double *qps, struct disturbance *disturbance)
+{
+	struct rounds rounds = { probe, qps };
+	const struct disturbance_retry retry = { .title = "the saturation",
+		.runs = probe->rounds,
+		.quiet = probe->quiet,
+		.run = next_round,
+		.arg = &rounds };
+	return disturbance_retry(&retry, disturbance);
+}
+
+/* ---- The reference ----------------------------------------------------------------------------
+ */
 
 static double lost_share(const struct run_data *data)
 {
@@ -59,56 +96,45 @@ static double lost_share(const struct run_data *data)
 	return offered ? (double)lost / (double)offered : 0;
 }
 
-struct steadiness steady_judge(const struct run_data *data, double floor_ms)
+void steady_disturbance(const struct run_data *data, double slo_ms, struct disturbance *disturbance)
 {
-	double by_second_ms[SECONDS_MAX], sorted_ms[SECONDS_MAX];
+	double lag_ms[RUN_SECONDS_MAX];
+	uint32_t count = measure_lags(data, lag_ms, RUN_SECONDS_MAX);
+	if (count > data->machine_count)
+		count = data->machine_count;
+	disturbance_judge(
+		data->machine, lag_ms, count, DISTURBANCE_LAG_SHARE * slo_ms, disturbance);
+}
+
+static void rank_seconds(const struct run_data *data, struct steadiness *s, uint32_t *count)
+{
+	double ms[RUN_SECONDS_MAX];
+	*count = measure_seconds(data, ms, RUN_SECONDS_MAX);
+	for (uint32_t i = 0; i < *count; i++)
+		if (ms[i] > ms[s->worst_second])
+			s->worst_second = i;
+	qsort(ms, *count, sizeof *ms, by_double);
+	s->median_ms = measure_quantile(ms, *count, 0.5);
+	s->worst_ms = measure_quantile(ms, *count, 1);
+}
+
+struct steadiness steady_judge(const struct run_data *data, const struct steady_rules *rules)
+{
+	uint32_t count;
 	struct steadiness s = { .lost = lost_share(data) };
-	uint32_t count = measure_seconds(data, by_second_ms, SECONDS_MAX);
-	for (uint32_t i = 0; i < count; i++)
-		if (by_second_ms[i] > by_second_ms[s.worst_second])
-			s.worst_second = i;
-	memcpy(sorted_ms, by_second_ms, count * sizeof *sorted_ms);
-	qsort(sorted_ms, count, sizeof *sorted_ms, by_double);
-	s.median_ms = measure_quantile(sorted_ms, count, 0.5);
-	s.worst_ms = measure_quantile(sorted_ms, count, 1);
-	bool burst = count >= SECONDS_TO_JUDGE && s.worst_ms > floor_ms &&
-		     s.worst_ms > STEADY_BURST_FACTOR * s.median_ms;
-	s.disturbed = burst || s.lost > STEADY_LOST_MAX || s.median_ms > STEADY_P99_MAX_MS;
+	rank_seconds(data, &s, &count);
+	s.slo_ms = fmax(rules->floor_ms, rules->slo_ratio * s.median_ms);
+	steady_disturbance(data, s.slo_ms, &s.disturbance);
+	if (s.lost > STEADY_LOST_MAX)
+		disturbance_mark(
+			&s.disturbance, "%.1f %% of the requests were not answered", 100 * s.lost);
+	if (s.median_ms > STEADY_P99_MAX_MS)
+		disturbance_mark(&s.disturbance, "p99 was %.0f ms in the median second, over %d",
+			s.median_ms, STEADY_P99_MAX_MS);
+	if (rules->is_alike && count >= SECONDS_TO_JUDGE && s.worst_ms > rules->floor_ms &&
+		s.worst_ms > STEADY_BURST_FACTOR * s.median_ms)
+		disturbance_mark(&s.disturbance,
+			"p99 was %.1f ms in second %u, %.1f in the median one", s.worst_ms,
+			s.worst_second + 1, s.median_ms);
 	return s;
-}
-
-static bool is_better(const struct steadiness *a, const struct steadiness *b)
-{
-	if (fabs(a->lost - b->lost) > STEADY_LOST_MAX)
-		return a->lost < b->lost;
-	return a->worst_ms < b->worst_ms;
-}
-
-int steady_reference(steady_run run, void *arg, double floor_ms, struct run_data **data)
-{
-	struct run_data *best = NULL;
-	struct steadiness best_is = { 0 };
-	for (int i = 0; i < STEADY_REFERENCES; i++) {
-		struct run_data *next;
-		int status = run(arg, &next);
-		if (status != 0) {
-			run_data_free(best);
-			return status;
-		}
-		struct steadiness s = steady_judge(next, floor_ms);
-		bool better = !best || is_better(&s, &best_is);
-		run_data_free(better ? best : next);
-		best = better ? next : best;
-		best_is = better ? s : best_is;
-		if (!s.disturbed)
-			break;
-		fprintf(stderr,
-			"the reference was disturbed: p99 %.1f ms in second %u, %.1f ms in the "
-			"median one, %.1f %% not answered; %s\n",
-			s.worst_ms, s.worst_second + 1, s.median_ms, s.lost * 100,
-			i + 1 < STEADY_REFERENCES ? "it is run again"
-						  : "the least disturbed is taken");
-	}
-	*data = best;
-	return 0;
 }

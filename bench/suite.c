@@ -12,10 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attempt.h"
 #include "data.h"
 #include "policy.h"
-#include "run.h"
-#include "steady.h"
 
 #define NS_PER_S	       1000000000u
 #define SATURATION_SAMPLE_NS   400000000u
@@ -35,6 +34,7 @@ struct contestant {
 	double value;
 	char setting[64];
 	bool culprits, waiting, is_none;
+	bool tuned_disturbed;	   /* a trial of its setting was */
 	struct measures *measures; /* by repetition */
 };
 
@@ -48,6 +48,7 @@ struct suite {
 	uint32_t load_pct, seconds;
 	double saturation_qps, rate_qps;
 	uint64_t slo_ns;
+	bool rate_disturbed, slo_disturbed; /* what they rest on was, and that is allowed */
 	char *error;
 };
 
@@ -124,26 +125,27 @@ static int make_schedule(struct suite *suite, uint32_t rep, uint64_t length_ns,
 	return -1;
 }
 
-static int run_one(struct suite *suite, const struct contestant *contestant,
-	const struct case_plan *plan, const struct schedule *schedule, bool quiet,
-	struct run_data **data)
+static void run_title(
+	const struct suite *suite, const struct contestant *contestant, char *title, size_t size)
 {
-	char title[OPTIONS_POLICY_BYTES + 16];
-	snprintf(title, sizeof title, "%s", contestant->title);
 	if (suite->bench_case->levels_pct[1])
-		snprintf(title, sizeof title, "%s %u%%", contestant->title, suite->load_pct);
-	struct run_setup setup = { .title = title,
-		.options = suite->options,
-		.plan = plan,
-		.schedule = schedule,
+		snprintf(title, size, "%s %u%%", contestant->title, suite->load_pct);
+	else
+		snprintf(title, size, "%s", contestant->title);
+}
+
+/* An attempt's title, schedule and limit are the caller's. */
+static struct run_setup setup_of(struct suite *suite, const struct contestant *contestant)
+{
+	return (struct run_setup){ .options = suite->options,
+		.plan = &suite->plan,
 		.slo_ns = suite->slo_ns,
 		.policy = contestant->policy,
 		.variant = contestant->variant,
 		.value = contestant->value,
 		.culprits = contestant->culprits,
 		.waiting = contestant->waiting,
-		.quiet = quiet || suite->options->quiet };
-	return run_execute(&setup, data, suite->error);
+		.quiet = suite->options->quiet };
 }
 
 /* ---- Saturation and SLO -------------------------------------------------------------------------
@@ -160,9 +162,14 @@ static int find_rate(struct suite *suite)
 	if (suite->saturation_qps <= 0) {
 		if (!options->quiet)
 			fprintf(stderr, "measuring saturation\n");
+		struct disturbance disturbance;
 		if (run_saturation(options, &suite->plan, SATURATION_SAMPLE_NS,
-			    &suite->saturation_qps, suite->error) != 0)
+			    &suite->saturation_qps, &disturbance, suite->error) != 0)
 			return -1;
+		if (disturbance.disturbed && !options->allow_disturbed)
+			return disturbance_refuse(
+				"the saturation", &disturbance, suite->error, TARGET_ERROR_MAX);
+		suite->rate_disturbed = disturbance.disturbed;
 	}
 	suite->rate_qps = floor(suite->saturation_qps * rho);
 	if (suite->rate_qps >= 1)
@@ -171,17 +178,16 @@ static int find_rate(struct suite *suite)
 	return -1;
 }
 
-static void fix_slo(struct suite *suite, const struct measures *reference)
+static void fix_slo(struct suite *suite, const struct steadiness *reference)
 {
 	const struct bench_options *options = suite->options;
-	double slo_ms = options->slo_ms > 0
-				? options->slo_ms
-				: fmax(OPTIONS_SLO_FLOOR_MS,
-					  options->slo_ratio * reference->corrected.p99_ms);
+	double slo_ms = options->slo_ms > 0 ? options->slo_ms : reference->slo_ms;
 	suite->slo_ns = (uint64_t)(slo_ms * 1e6);
+	suite->slo_disturbed = reference->disturbance.disturbed;
 	if (!options->quiet)
-		fprintf(stderr, "reference p99 %.3f ms, SLO %.1f ms, rate %.0f/s\n",
-			reference->corrected.p99_ms, slo_ms, suite->rate_qps);
+		fprintf(stderr,
+			"reference p99 %.3f ms in the median second, SLO %.1f ms, rate %.0f/s\n",
+			reference->median_ms, slo_ms, suite->rate_qps);
 }
 
 /* ---- Tuning
@@ -211,7 +217,6 @@ static int try_value(
 {
 	struct case_plan plan;
 	struct schedule schedule;
-	struct run_data *data;
 	struct spans all = { 0 };
 	struct measures *measures = calloc(1, sizeof *measures);
 	trial_plan(suite, &plan);
@@ -220,12 +225,20 @@ static int try_value(
 		free(measures);
 		return -1;
 	}
-	int status = run_one(suite, contestant, &plan, &schedule, true, &data);
+	struct attempt attempt = { .setup = setup_of(suite, contestant),
+		.runs = 1 + DISTURBANCE_EXTRA_RUNS,
+		.error = suite->error };
+	attempt.setup.title = contestant->title;
+	attempt.setup.plan = &plan;
+	attempt.setup.schedule = &schedule;
+	attempt.setup.quiet = true;
+	int status = attempt_make(&attempt);
 	if (status == 0) {
-		measure_run(data, &all, measures);
+		measure_run(attempt.data, &all, measures);
 		*goodput_qps = measures->goodput_qps;
-		run_data_free(data);
+		contestant->tuned_disturbed |= attempt.disturbance.disturbed;
 	}
+	run_data_free(attempt.data);
 	schedule_free(&schedule);
 	free(measures);
 	return status;
@@ -264,8 +277,9 @@ static int tune(
  */
 
 static int keep_trace(
-	struct suite *suite, const struct contestant *contestant, const struct run_data *data)
+	struct suite *suite, const struct contestant *contestant, const struct attempt *attempt)
 {
+	const struct run_data *data = attempt->data;
 	struct suite_result *result = suite->result;
 	if (result->trace_count == SUMMARY_ROWS_MAX)
 		return 0;
@@ -279,6 +293,7 @@ static int keep_trace(
 		return -1;
 	}
 	snprintf(trace->policy, sizeof trace->policy, "%s", contestant->title);
+	trace->disturbed = attempt->disturbance.disturbed;
 	measure_bins(data, trace->due, trace->late, trace->bin_count);
 	return 0;
 }
@@ -308,94 +323,118 @@ static void default_spans(
 	}
 }
 
-struct schedules {
+struct repetition {
+	uint32_t number;
 	struct schedule run, reference; /* the same times, but for a case without a culprit */
+	struct attempt attempts[CONTESTANTS_MAX];
 };
 
-struct reference_run {
-	struct suite *suite;
-	const struct schedule *schedule;
-};
-
-static int run_reference(void *arg, struct run_data **data)
+static void prepare(struct suite *suite, struct repetition *repetition, uint32_t i)
 {
-	const struct reference_run *run = arg;
-	struct suite *suite = run->suite;
-	return run_one(suite, &suite->contestants[0], &suite->plan, run->schedule, false, data);
+	const struct contestant *contestant = &suite->contestants[i];
+	struct attempt *attempt = &repetition->attempts[i];
+	*attempt = (struct attempt){ .setup = setup_of(suite, contestant),
+		.runs = i ? 1 + DISTURBANCE_EXTRA_RUNS : STEADY_REFERENCES,
+		.error = suite->error };
+	attempt->setup.schedule = i ? &repetition->run : &repetition->reference;
 }
 
-/* A case without a culprit may have steps in its load: its seconds are not alike. */
-static int take_reference(
-	struct suite *suite, const struct schedule *schedule, struct run_data **data)
+/* The first one fixes the SLO. 0; -1; or DISTURBANCE_EXIT_STATUS: none is to be had. */
+static int take_reference(struct suite *suite, struct repetition *repetition)
 {
-	struct reference_run run = { .suite = suite, .schedule = schedule };
-	if (!suite->bench_case->has_culprit)
-		return run_reference(&run, data);
-	return steady_reference(run_reference, &run, OPTIONS_SLO_FLOOR_MS, data);
+	struct contestant *contestant = &suite->contestants[0];
+	struct attempt *attempt = &repetition->attempts[0];
+	/* The seconds of a case without a culprit differ: there are steps in its load. */
+	const struct steady_rules rules = { .slo_ratio = suite->options->slo_ratio,
+		.floor_ms = OPTIONS_SLO_FLOOR_MS,
+		.is_alike = suite->bench_case->has_culprit };
+	attempt->reference = &rules;
+	if (attempt_make(attempt) != 0)
+		return -1;
+	if (attempt->disturbance.disturbed && !suite->options->allow_disturbed)
+		return disturbance_refuse(
+			"the reference", &attempt->disturbance, suite->error, TARGET_ERROR_MAX);
+	suite->result->summary.io = attempt->data->io;
+	if (repetition->number == 0)
+		fix_slo(suite, &attempt->steadiness);
+	attempt->data->slo_ns = suite->slo_ns;
+	struct spans all = { 0 };
+	measure_run(attempt->data, &all, &contestant->measures[repetition->number]);
+	return 0;
 }
 
-static int run_all(struct suite *suite, uint32_t rep, const struct schedules *schedules,
-	struct run_data **data)
+/* Policies take turns within a repetition, so that what changes slowly on the machine hits all. */
+static int run_all(struct suite *suite, struct repetition *repetition)
 {
 	for (uint32_t i = 0; i < suite->contestant_count; i++) {
 		struct contestant *contestant = &suite->contestants[i];
-		const struct measures *reference = &suite->contestants[0].measures[rep];
-		if (rep == 0 && contestant->policy->candidates &&
+		const struct measures *reference = suite->contestants[0].measures;
+		char title[OPTIONS_POLICY_BYTES + 16];
+		if (repetition->number == 0 && contestant->policy->candidates &&
 			tune(suite, contestant, reference) != 0)
 			return -1;
-		int status = i ? run_one(suite, contestant, &suite->plan, &schedules->run, false,
-					 &data[i])
-			       : take_reference(suite, &schedules->reference, &data[i]);
+		prepare(suite, repetition, i);
+		run_title(suite, contestant, title, sizeof title);
+		repetition->attempts[i].setup.title = title;
+		int status = i ? attempt_make(&repetition->attempts[i])
+			       : take_reference(suite, repetition);
 		if (status != 0)
-			return -1;
-		if (i > 0)
-			continue;
-		suite->result->summary.io = data[0]->io;
-		struct spans all = { 0 };
-		measure_run(data[0], &all, &contestant->measures[rep]);
-		if (rep == 0)
-			fix_slo(suite, &contestant->measures[rep]);
-		data[0]->slo_ns = suite->slo_ns;
+			return status;
 	}
 	return 0;
 }
 
-static int make_schedules(struct suite *suite, uint32_t rep, struct schedules *schedules)
+static int measure_all(struct suite *suite, struct repetition *repetition, struct spans *spans)
 {
-	*schedules = (struct schedules){ 0 };
-	if (make_schedule(suite, rep, (uint64_t)suite->seconds * NS_PER_S, &suite->plan,
-		    &schedules->run) != 0)
-		return -1;
-	return make_schedule(
-		suite, rep, reference_s(suite) * NS_PER_S, &suite->plan, &schedules->reference);
+	int status = 0;
+	for (uint32_t i = 0; i < suite->contestant_count; i++)
+		if (suite->contestants[i].is_none)
+			measure_spans(repetition->attempts[i].data, spans);
+	for (uint32_t i = 0; status == 0 && i < suite->contestant_count; i++) {
+		const struct attempt *attempt = &repetition->attempts[i];
+		struct contestant *contestant = &suite->contestants[i];
+		struct measures *measures = &contestant->measures[repetition->number];
+		measure_run(attempt->data, spans, measures);
+		measures->disturbance = attempt->disturbance;
+		if (repetition->number == 0)
+			status = keep_trace(suite, contestant, attempt);
+	}
+	if (repetition->number == 0)
+		suite->result->spans = *spans;
+	return status;
+}
+
+/* Without its reference a later repetition is left out. */
+static int leave_out(struct suite *suite, uint32_t rep)
+{
+	for (uint32_t i = 0; i < suite->contestant_count; i++)
+		suite->contestants[i].measures[rep] = (struct measures){ .missing = true };
+	if (!suite->options->quiet)
+		fprintf(stderr, "repetition %u is left out: %s\n", rep + 1, suite->error);
+	return 0;
 }
 
 static int repeat_once(struct suite *suite, uint32_t rep)
 {
-	struct schedules schedules;
-	struct run_data *data[CONTESTANTS_MAX] = { 0 };
+	static struct repetition repetition;
 	struct spans spans = { 0 };
-	int status = make_schedules(suite, rep, &schedules);
+	repetition = (struct repetition){ .number = rep };
+	int status = make_schedule(
+		suite, rep, (uint64_t)suite->seconds * NS_PER_S, &suite->plan, &repetition.run);
+	if (status == 0)
+		status = make_schedule(suite, rep, reference_s(suite) * NS_PER_S, &suite->plan,
+			&repetition.reference);
 	if (status == 0) {
-		default_spans(suite, &schedules.run, &spans);
-		status = run_all(suite, rep, &schedules, data);
+		default_spans(suite, &repetition.run, &spans);
+		status = run_all(suite, &repetition);
 	}
-	for (uint32_t i = 0; status == 0 && i < suite->contestant_count; i++)
-		if (suite->contestants[i].is_none)
-			measure_spans(data[i], &spans);
-	for (uint32_t i = 0; status == 0 && i < suite->contestant_count; i++) {
-		struct contestant *contestant = &suite->contestants[i];
-		measure_run(data[i], &spans, &contestant->measures[rep]);
-		if (rep == 0)
-			status = keep_trace(suite, contestant, data[i]);
-	}
-	if (rep == 0)
-		suite->result->spans = spans;
+	if (status == 0)
+		status = measure_all(suite, &repetition, &spans);
 	for (uint32_t i = 0; i < suite->contestant_count; i++)
-		run_data_free(data[i]);
-	schedule_free(&schedules.run);
-	schedule_free(&schedules.reference);
-	return status;
+		run_data_free(repetition.attempts[i].data);
+	schedule_free(&repetition.run);
+	schedule_free(&repetition.reference);
+	return status == DISTURBANCE_EXIT_STATUS && rep > 0 ? leave_out(suite, rep) : status;
 }
 
 /* ---- One load level ----------------------------------------------------------------------------
@@ -414,6 +453,8 @@ static void add_rows(struct suite *suite)
 		row->load_pct = suite->load_pct;
 		row->rate_qps = suite->rate_qps;
 		row->slo_ms = (double)suite->slo_ns / 1e6;
+		row->disturbed = suite->rate_disturbed || suite->slo_disturbed ||
+				 contestant->tuned_disturbed;
 		summary_fill(row, contestant->measures, suite->contestants[0].measures,
 			suite->options->reps);
 	}

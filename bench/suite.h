@@ -14,6 +14,7 @@ struct suite_trace {
 	char policy[OPTIONS_POLICY_BYTES];
 	uint32_t *due, *late; /* by bin of MEASURE_BIN_NS */
 	uint32_t bin_count;
+	bool disturbed;
 };
 
 struct suite_result {
@@ -23,7 +24,9 @@ struct suite_result {
 	struct spans spans; /* of the culprit under `none`, first repetition */
 };
 
-/* 0, or -1 with one line in error. Free the traces with suite_free in both cases. */
+/* 0; -1 with one line in error; or, because the machine gave others what the saturation or the
+ * reference needed, DISTURBANCE_EXIT_STATUS with one. Free the traces with suite_free in both
+ * cases. */
 int suite_run(const struct bench_options *options, const struct bench_case *bench_case,
 	struct suite_result *result, char error[TARGET_ERROR_MAX])
 	__attribute__((warn_unused_result));

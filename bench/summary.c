@@ -5,6 +5,7 @@
  */
 #include "summary.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,15 @@ static void fill_latencies(double *v, const struct measures *own)
 	v[FIGURE_lag_max_ms] = own->lag.max_ms;
 }
 
+static void fill_machine(double *v, const struct disturbance *own)
+{
+	v[FIGURE_own_ms_per_s] = own->own_ms;
+	v[FIGURE_others_ms_per_s] = own->others_ms;
+	v[FIGURE_run_queue_ms_per_s] = own->run_queue_ms;
+	v[FIGURE_taken_ms_per_s] = own->taken_ms;
+	v[FIGURE_disturbed_seconds] = own->disturbed_seconds;
+}
+
 static void fill_own(double *v, const struct measures *own)
 {
 #define SAME(name) v[FIGURE_##name] = (double)own->name
@@ -76,44 +86,70 @@ static void fill_own(double *v, const struct measures *own)
 	v[FIGURE_unanswered] = (double)own->pending;
 }
 
+/* Of the repetitions that count. */
 static void pool_times(
-	struct range *range, const struct measures *own, uint32_t reps, size_t offset)
+	struct range *range, const struct measures *const *own, uint32_t count, size_t offset)
 {
-	double *all = calloc((size_t)reps * MEASURE_TIMES_MAX + 1, sizeof *all);
-	uint32_t count = 0;
-	for (uint32_t i = 0; all && i < reps; i++) {
-		const struct times *times = (const struct times *)((const char *)&own[i] + offset);
-		memcpy(all + count, times->ms, times->count * sizeof *all);
-		count += times->count;
+	double *all = calloc((size_t)count * MEASURE_TIMES_MAX + 1, sizeof *all);
+	uint32_t pooled = 0;
+	for (uint32_t i = 0; all && i < count; i++) {
+		const struct times *times = (const struct times *)((const char *)own[i] + offset);
+		memcpy(all + pooled, times->ms, times->count * sizeof *all);
+		pooled += times->count;
 	}
-	measure_range(all, all ? count : 0, range);
+	measure_range(all, all ? pooled : 0, range);
 	free(all);
+}
+
+static void choose(struct summary_row *row, const struct measures *own,
+	const struct measures *reference, uint32_t reps)
+{
+	enum repetition_state states[OPTIONS_REPS_MAX];
+	for (uint32_t i = 0; i < reps; i++)
+		states[i] = own[i].missing ? REPETITION_MISSING
+			    : own[i].disturbance.disturbed || reference[i].disturbance.disturbed
+				    ? REPETITION_DISTURBED
+				    : REPETITION_GOOD;
+	disturbance_choose(states, reps, &row->choice);
+	row->disturbed |= row->choice.disturbed;
+}
+
+static void fill_figures(struct summary_row *row, double by_rep[][FIGURE_COUNT], uint32_t count)
+{
+	for (int f = 0; f < FIGURE_COUNT; f++) {
+		double column[OPTIONS_REPS_MAX];
+		uint32_t known = 0;
+		for (uint32_t i = 0; i < count; i++)
+			if (!isnan(by_rep[i][f]))
+				column[known++] = by_rep[i][f];
+		measure_range(column, known, &row->figures[f]);
+	}
 }
 
 void summary_fill(struct summary_row *row, const struct measures *own,
 	const struct measures *reference, uint32_t reps)
 {
 	static double by_rep[OPTIONS_REPS_MAX][FIGURE_COUNT];
-	double column[OPTIONS_REPS_MAX];
+	const struct measures *kept[OPTIONS_REPS_MAX];
+	choose(row, own, reference, reps);
+	uint32_t count = row->choice.used_count;
 	memset(by_rep, 0, sizeof by_rep);
-	for (uint32_t i = 0; i < reps; i++) {
-		fill_own(by_rep[i], &own[i]);
-		fill_ratios(by_rep[i], &own[i], &reference[i]);
-		fill_latencies(by_rep[i], &own[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		kept[i] = &own[row->choice.used[i]];
+		fill_own(by_rep[i], kept[i]);
+		fill_ratios(by_rep[i], kept[i], &reference[row->choice.used[i]]);
+		fill_latencies(by_rep[i], kept[i]);
+		fill_machine(by_rep[i], &kept[i]->disturbance);
 	}
-	for (int f = 0; f < FIGURE_COUNT; f++) {
-		for (uint32_t i = 0; i < reps; i++)
-			column[i] = by_rep[i][f];
-		measure_range(column, reps, &row->figures[f]);
-	}
+	fill_figures(row, by_rep, count);
 	struct range *figures = row->figures;
-	pool_times(&figures[FIGURE_time_to_detect_ms], own, reps,
+	pool_times(&figures[FIGURE_time_to_detect_ms], kept, count,
 		offsetof(struct measures, detect_ms));
-	pool_times(&figures[FIGURE_time_to_cancel_ms], own, reps,
+	pool_times(&figures[FIGURE_time_to_cancel_ms], kept, count,
 		offsetof(struct measures, cancel_ms));
-	pool_times(&figures[FIGURE_time_to_release_ms], own, reps,
+	pool_times(&figures[FIGURE_time_to_release_ms], kept, count,
 		offsetof(struct measures, release_ms));
-	pool_times(&figures[FIGURE_time_to_recover_ms], own, reps,
+	pool_times(&figures[FIGURE_time_to_recover_ms], kept, count,
 		offsetof(struct measures, recover_ms));
 }
 
@@ -121,4 +157,12 @@ double summary_value(const struct summary_row *row, enum figure figure)
 {
 	const struct range *range = &row->figures[figure];
 	return summary_figures[figure].worst ? range->max : range->median;
+}
+
+bool summary_is_disturbed(const struct summary *summary)
+{
+	for (uint32_t i = 0; i < summary->row_count; i++)
+		if (summary->rows[i].disturbed)
+			return true;
+	return false;
 }

@@ -52,7 +52,12 @@
 	X(rejected, COUNT, MEDIAN)                                                                 \
 	X(cancelled, COUNT, MEDIAN)                                                                \
 	X(failed, COUNT, MEDIAN)                                                                   \
-	X(unanswered, COUNT, MEDIAN)
+	X(unanswered, COUNT, MEDIAN)                                                               \
+	X(own_ms_per_s, NUMBER, MEDIAN)                                                            \
+	X(others_ms_per_s, NUMBER, MEDIAN)                                                         \
+	X(run_queue_ms_per_s, NUMBER, MEDIAN)                                                      \
+	X(taken_ms_per_s, NUMBER, WORST)                                                           \
+	X(disturbed_seconds, COUNT, WORST)
 
 enum figure {
 #define X(name, kind, pick) FIGURE_##name,
@@ -77,9 +82,12 @@ struct summary_row {
 	double rate_qps, slo_ms;
 	double share_pct; /* of the requests that are dumps; --saturate only */
 	struct range figures[FIGURE_COUNT];
+	bool disturbed; /* every repetition was, or what they rest on */
+	struct repetition_choice choice;
 };
 
-/* The row of one policy: `own` and `reference` have one entry per repetition. */
+/* The row of one policy: `own` and `reference` have one entry per repetition. Those in which one of
+ * the two was disturbed are left out, unless there are no others. */
 void summary_fill(struct summary_row *row, const struct measures *own,
 	const struct measures *reference, uint32_t reps);
 /* The one number a figure is reported as. */
@@ -96,5 +104,7 @@ struct summary {
 	struct summary_row rows[SUMMARY_ROWS_MAX];
 	uint32_t row_count;
 };
+/* Is any row? */
+bool summary_is_disturbed(const struct summary *summary);
 
 #endif

@@ -9,16 +9,20 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <dirent.h>
+#include <sched.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/sim/tool.h"
 
-#define SMALL "--pool-mb 4 --rate 300 --slo-ms 50 --quiet"
+#define SMALL "--pool-mb 4 --rate 300 --slo-ms 50 --quiet --allow-disturbed"
 
 static char folder[] = "/tmp/cancel-bench-XXXXXX";
 static char text[1024];
@@ -291,6 +295,77 @@ static void the_other_cases_run(void **state)
 	}
 }
 
+/* ---- On a busy machine ----------------------------------------------------------------------- */
+
+#define SPINNERS 4
+static pid_t spinners[SPINNERS];
+static cpu_set_t cpus_before;
+
+static void spin(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent)
+		continue;
+	_exit(0);
+}
+
+/* Everything this test starts has one CPU, and so have processes that want all of it. */
+static int crowd_one_cpu(void **state)
+{
+	(void)state;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	assert_int_equal(sched_getaffinity(0, sizeof cpus_before, &cpus_before), 0);
+	for (size_t cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&one); cpu++)
+		if (CPU_ISSET(cpu, &cpus_before))
+			CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+	pid_t parent = getpid();
+	for (int i = 0; i < SPINNERS; i++) {
+		spinners[i] = fork();
+		if (spinners[i] == 0)
+			spin(parent);
+		assert_true(spinners[i] > 0);
+	}
+	return 0;
+}
+
+static int leave_it_alone(void **state)
+{
+	(void)state;
+	for (int i = 0; i < SPINNERS; i++) {
+		kill(spinners[i], SIGKILL);
+		waitpid(spinners[i], NULL, 0);
+	}
+	return sched_setaffinity(0, sizeof cpus_before, &cpus_before);
+}
+
+#define BUSY                                                                                       \
+	"run backup-lock --data %s/data --policy none --seconds 2 --pool-mb 4 --rate 1000 --quiet"
+
+static void a_reference_on_a_busy_machine_ends_with_status_3_and_one_line(void **state)
+{
+	(void)state;
+	struct tool_result result = tool_run(command(BUSY, folder));
+	if (result.status != 3 || result.error_lines != 1 || result.out[0])
+		fail_msg("status %d: %s%s", result.status, result.error, result.out);
+	assert_non_null(strstr(result.error, "the reference was disturbed"));
+	tool_free(&result);
+}
+
+static void if_that_is_allowed_the_rows_are_printed_and_marked(void **state)
+{
+	(void)state;
+	json_t *root = tool_json(command(BUSY " --allow-disturbed --format json", folder));
+	json_t *reference = row_of(root, "reference");
+	assert_true(json_is_true(json_object_get(root, "disturbed")));
+	assert_true(json_is_true(json_object_get(reference, "disturbed")));
+	assert_true(json_is_true(json_object_get(row_of(root, "none"), "disturbed")));
+	assert_true(value_of(reference, "others_ms_per_s") > 0);
+	assert_true(value_of(reference, "run_queue_ms_per_s") > 0);
+	json_decref(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +379,11 @@ int main(void)
 		cmocka_unit_test(every_request_of_a_run_is_accounted_for),
 		cmocka_unit_test(a_result_file_and_a_plot_are_written),
 		cmocka_unit_test(the_other_cases_run),
+		cmocka_unit_test_setup_teardown(
+			a_reference_on_a_busy_machine_ends_with_status_3_and_one_line,
+			crowd_one_cpu, leave_it_alone),
+		cmocka_unit_test_setup_teardown(if_that_is_allowed_the_rows_are_printed_and_marked,
+			crowd_one_cpu, leave_it_alone),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -138,6 +138,7 @@ static void a_row_has_the_range_of_what_was_measured(void **state)
 	struct lane_row row = { 0 };
 	(void)state;
 	for (int i = 0; i < 3; i++) {
+		runs[i].disturbance = (struct disturbance){ 0 };
 		for (int f = 0; f < LANE_FIGURE_COUNT; f++)
 			runs[i].figures[f] = NAN;
 		for (int p = 0; p < CROWD_PRIORITIES; p++)
@@ -155,6 +156,24 @@ static void a_row_has_the_range_of_what_was_measured(void **state)
 	assert_float_equal(row.success_pct_by_priority[3].median, 10, 0);
 }
 
+static void a_disturbed_run_is_left_out_of_its_row(void **state)
+{
+	static struct lane_measures runs[3];
+	static struct lane_row row, disturbed;
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		runs[i].figures[LANE_goodput_ratio] = 1 + i;
+	disturbance_mark(&runs[1].disturbance, "others had it");
+	lane_row_fill(&row, runs, 3);
+	assert_false(row.disturbed);
+	assert_int_equal(row.choice.left_out_count, 1);
+	assert_int_equal(row.choice.left_out[0], 1);
+	assert_int_equal(row.figures[LANE_goodput_ratio].count, 2);
+	lane_row_fill(&disturbed, &runs[1], 1);
+	assert_true(disturbed.disturbed);
+	assert_float_equal(disturbed.figures[LANE_goodput_ratio].median, 2, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, make_requests)
 
 int main(void)
@@ -169,6 +188,7 @@ int main(void)
 		TEST(success_is_by_priority),
 		TEST(above_capacity_goodput_is_a_share_of_capacity),
 		TEST(a_row_has_the_range_of_what_was_measured),
+		TEST(a_disturbed_run_is_left_out_of_its_row),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

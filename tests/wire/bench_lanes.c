@@ -11,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SHORT "--quiet --format json --stall 0.2 --timeout-ms 100 --service-ms 10 --seconds 2 "
+#define SHORT                                                                                      \
+	"--quiet --allow-disturbed --format json --stall 0.2 --timeout-ms 100 --service-ms 10 "    \
+	"--seconds 2 "
 
 static void a_stall_makes_clients_time_out_and_try_again(void **state)
 {
@@ -41,8 +43,9 @@ static void a_stall_makes_clients_time_out_and_try_again(void **state)
 static void the_shortest_stall_is_a_run_too(void **state)
 {
 	(void)state;
-	json_t *result = tool_json("run stall --policy gate --quiet --format json --stall 0.1 "
-				   "--service-ms 10 --seconds 2");
+	json_t *result = tool_json(
+		"run stall --policy gate --quiet --allow-disturbed --format json --stall 0.1 "
+		"--service-ms 10 --seconds 2");
 	assert_true(json_number_value(json_object_get(result, "timeout_ms")) < 80);
 	assert_true(lane_median(lane_row_of(result, "gate"), "offered") > 0);
 	json_decref(result);
@@ -63,7 +66,7 @@ static void a_lock_stalls_the_server_too(void **state)
 
 static void a_checkpoint_stalls_writers(void **state)
 {
-	char arguments[256];
+	char arguments[384];
 	(void)state;
 	snprintf(arguments, sizeof arguments,
 		"run stall --trigger checkpoint --policy none --data %s/data " SHORT, lane_folder);
@@ -81,9 +84,10 @@ static void a_checkpoint_stalls_writers(void **state)
 static void a_culprit_is_cancelled_before_its_time(void **state)
 {
 	(void)state;
-	json_t *result = tool_json("run culprit-storm --policy none,cancel --quiet --format json "
-				   "--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
-				   "--seconds 5");
+	json_t *result = tool_json(
+		"run culprit-storm --policy none,cancel --quiet --allow-disturbed --format json "
+		"--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
+		"--seconds 5");
 	json_t *none = lane_row_of(result, "none"), *cancel = lane_row_of(result, "cancel");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "lock");
 	assert_int_equal(lane_median(none, "cancels"), 0);
@@ -96,10 +100,11 @@ static void a_culprit_is_cancelled_before_its_time(void **state)
 
 static void a_dump_is_cancelled_too(void **state)
 {
-	char arguments[256];
+	char arguments[384];
 	(void)state;
 	snprintf(arguments, sizeof arguments,
-		"run dump-storm --policy none,cancel --quiet --format json --stall 1 --slo-ms 40 "
+		"run dump-storm --policy none,cancel --quiet --allow-disturbed --format json "
+		"--stall 1 --slo-ms 40 "
 		"--timeout-ms 300 --seconds 5 --pool-mb 4 --data %s/data",
 		lane_folder);
 	json_t *result = tool_json(arguments);
@@ -118,8 +123,9 @@ static void a_dump_is_cancelled_too(void **state)
 static void under_twice_the_load_the_gate_refuses_the_lowest(void **state)
 {
 	(void)state;
-	json_t *result = tool_json("run overload-2x --policy none,gate --quiet --format json "
-				   "--service-ms 10 --timeout-ms 500 --seconds 3");
+	json_t *result = tool_json(
+		"run overload-2x --policy none,gate --quiet --allow-disturbed --format json "
+		"--service-ms 10 --timeout-ms 500 --seconds 3");
 	json_t *none = lane_row_of(result, "none"), *gate = lane_row_of(result, "gate");
 	json_t *success = json_object_get(gate, "success_pct_by_priority");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "none");
@@ -139,9 +145,10 @@ static void under_twice_the_load_the_gate_refuses_the_lowest(void **state)
 static void a_table_has_a_row_for_each_policy(void **state)
 {
 	(void)state;
-	struct tool_result result = tool_run("run stall --policy none,gate+budget --quiet "
-					     "--stall 0.2 --timeout-ms 100 --service-ms 10 "
-					     "--seconds 2");
+	struct tool_result result =
+		tool_run("run stall --policy none,gate+budget --quiet --allow-disturbed "
+			 "--stall 0.2 --timeout-ms 100 --service-ms 10 "
+			 "--seconds 2");
 	assert_int_equal(result.status, 0);
 	assert_non_null(strstr(result.out, "\nnone "));
 	assert_non_null(strstr(result.out, "\ngate+budget "));
@@ -152,7 +159,7 @@ static void a_table_has_a_row_for_each_policy(void **state)
 static void a_lane_is_drawn_over_time(void **state)
 {
 	static const char *const files[] = { "stall.csv", "stall.gp", "stall.svg", "stall.png" };
-	char arguments[256], path[128];
+	char arguments[384], path[128];
 	(void)state;
 	snprintf(arguments, sizeof arguments,
 		"run stall --policy none,budget --plot %s/plots " SHORT, lane_folder);
@@ -171,7 +178,7 @@ static void a_lane_is_drawn_over_time(void **state)
 
 static void a_result_is_kept_though_nobody_can_draw_it(void **state)
 {
-	char arguments[256], path[128], *paths = strdup(getenv("PATH"));
+	char arguments[384], path[128], *paths = strdup(getenv("PATH"));
 	(void)state;
 	snprintf(path, sizeof path, "%s/result", lane_folder);
 	snprintf(arguments, sizeof arguments,
@@ -196,9 +203,10 @@ static void a_result_is_kept_though_nobody_can_draw_it(void **state)
 static void csv_has_as_many_values_as_names(void **state)
 {
 	(void)state;
-	struct tool_result result = tool_run("run stall --policy none --quiet --format csv "
-					     "--stall 0.2 --timeout-ms 100 --service-ms 10 "
-					     "--seconds 2");
+	struct tool_result result =
+		tool_run("run stall --policy none --quiet --allow-disturbed --format csv "
+			 "--stall 0.2 --timeout-ms 100 --service-ms 10 "
+			 "--seconds 2");
 	size_t commas[2] = { 0 }, line = 0;
 	for (const char *at = result.out; *at && line < 2; at++) {
 		commas[line] += *at == ',';
@@ -216,7 +224,8 @@ static void an_interrupted_lane_leaves_nothing_behind(void **state)
 	(void)state;
 	snprintf(path, sizeof path, "%s/result", lane_folder);
 	snprintf(command, sizeof command,
-		"timeout -s INT 3 %s run stall --quiet --out %s >/dev/null 2>&1", CANCEL_SIM, path);
+		"timeout -s INT 3 %s run stall --quiet --allow-disturbed --out %s >/dev/null 2>&1",
+		CANCEL_SIM, path);
 	assert_true(WEXITSTATUS(system(command)) != 0);
 	lane_nothing_left();
 }

@@ -8,9 +8,10 @@
 static void a_culprit_that_is_sent_again_is_cancelled_again(void **state)
 {
 	(void)state;
-	json_t *result = tool_json("run culprit-storm --policy none,cancel --quiet --format json "
-				   "--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
-				   "--seconds 7 --culprit-retries 2");
+	json_t *result = tool_json(
+		"run culprit-storm --policy none,cancel --quiet --allow-disturbed --format json "
+		"--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
+		"--seconds 7 --culprit-retries 2");
 	json_t *none = lane_row_of(result, "none"), *cancel = lane_row_of(result, "cancel");
 	assert_int_equal(json_integer_value(json_object_get(result, "culprit_retries")), 2);
 	assert_int_equal(lane_median(none, "resends"), 0);
@@ -25,7 +26,8 @@ static json_t *run_over_the_wire(const char *name, const char *policies)
 {
 	char arguments[320];
 	snprintf(arguments, sizeof arguments,
-		"run %s --wire --policy %s --quiet --format json --stall 1 --slo-ms 40 "
+		"run %s --wire --policy %s --quiet --allow-disturbed --format json --stall 1 "
+		"--slo-ms 40 "
 		"--timeout-ms 200 --seconds 6 --pool-mb 4 --data %s/data",
 		name, policies, lane_folder);
 	json_t *result = tool_json(arguments);
