@@ -6,6 +6,7 @@
  * extended.c, the running of statements in query.c. It must not know SQL.
  */
 #include "demo-db/server/client.h"
+#include "demo-db/server/admit.h"
 #include "demo-db/server/extended.h"
 #include "demo-db/server/server.h"
 #include "demo-db/server/startup.h"
@@ -89,7 +90,7 @@ static enum reactor_answer leave(struct client *client)
 	/* The worker that ended our last statement may still be on its way out of on_done. */
 	while (atomic_load_explicit(&client->in_callback, memory_order_acquire))
 		sched_yield();
-	intake_forget(client);
+	admit_forget(client);
 	server_forget(client->server, client);
 	if (client->session)
 		db_session_close(client->session);

@@ -111,7 +111,7 @@ void client_tick(struct client *client, uint64_t now_ns);
  * what is open. Once true it stays true. The serving thread, while no worker has a statement. */
 bool client_is_over(const struct client *client);
 
-/* May it cancel others, pause the intake, change the runtime's settings? */
+/* May it cancel others, pause admission, change the runtime's settings? */
 bool client_may_control(const struct client *client);
 
 /* An error to the client: message, hint and detail may be NULL. */

@@ -189,7 +189,7 @@ static bool show(struct client *client, const struct statement *statement)
 /* ---- Intake ------------------------------------------------------------------------------------
  */
 
-static bool set_intake(struct client *client, const struct dialect *d)
+static bool set_paused(struct client *client, const struct dialect *d)
 {
 	if (!client_may_control(client)) {
 		client_error(client, "42501", "permission denied to pause or resume the intake",
@@ -197,7 +197,7 @@ static bool set_intake(struct client *client, const struct dialect *d)
 		return false;
 	}
 	bool pause = strcmp(d->name, "pause") == 0;
-	atomic_store_explicit(&client->server->intake.paused, pause, memory_order_relaxed);
+	atomic_store_explicit(&client->server->admission.paused, pause, memory_order_relaxed);
 	if (!pause)
 		server_kick_waiting(client->server);
 	return true;
@@ -285,7 +285,7 @@ bool local_answer(struct client *client)
 	else if (d->kind == DIALECT_DEALLOCATE)
 		fine = named_deallocate(client, d);
 	else if (d->kind == DIALECT_INTAKE)
-		fine = set_intake(client, d);
+		fine = set_paused(client, d);
 	else if (d->kind == DIALECT_CHECKPOINT)
 		fine = checkpoint(client);
 	if (!fine)

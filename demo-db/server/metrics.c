@@ -134,22 +134,22 @@ static void put_by_priority(
 
 static void put_admission(struct evbuffer *out, struct server *server)
 {
-	struct intake *intake = &server->intake;
+	struct admission *admission = &server->admission;
 	struct cancel_dagor_stats stats = { .cursor = BUSINESS_LEVELS * GATE_USER_LEVELS };
-	if (intake->gate.dagor)
-		cancel_dagor_shared_stats(intake->gate.dagor, &stats);
+	if (admission->gate.dagor)
+		cancel_dagor_shared_stats(admission->gate.dagor, &stats);
 	put_by_priority(out, "demo_db_admission_offered_total", "Transactions that asked.",
-		intake->gate.offered);
+		admission->gate.offered);
 	put_by_priority(out, "demo_db_admission_refused_total", "Transactions refused.",
-		intake->gate.refused);
+		admission->gate.refused);
 	gauge(out, "demo_db_admission_cursor", "Levels admitted, of 512.", stats.cursor);
 	gauge(out, "demo_db_admission_queue_seconds", "Mean queuing time of the last window.",
 		(double)stats.mean_delay_ns / 1e9);
 	counter(out, "demo_db_admission_spared_total",
 		"Transactions spared because a culprit was being cancelled.",
-		load(&intake->gate.spared));
+		load(&admission->gate.spared));
 	gauge(out, "demo_db_intake_paused", "1 while the intake is paused.",
-		atomic_load_explicit(&intake->paused, memory_order_relaxed));
+		atomic_load_explicit(&admission->paused, memory_order_relaxed));
 }
 
 static void put_cancel(struct evbuffer *out)

@@ -7,6 +7,7 @@
  * local.c. It must not know sockets.
  */
 #include "demo-db/server/query.h"
+#include "demo-db/server/admit.h"
 #include "demo-db/server/begin.h"
 #include "demo-db/server/local.h"
 #include "demo-db/server/named.h"
@@ -177,7 +178,7 @@ static bool start_statement(struct client *client)
 		.on_row = rows_on_row };
 	q->ran_any = true;
 	if (s->kind.keeps_out)
-		intake_maintenance(client, true);
+		admit_maintenance(client, true);
 	if (s->conditional)
 		query_notice_skipped(client);
 	rows_begin(client, q->simple || (portal && portal->describe_next));
@@ -257,7 +258,7 @@ static bool start_backup(struct client *client)
 	if (transaction(client) != 'I')
 		return query_fail(client, "25001", "BACKUP cannot run inside a transaction block",
 			"It would wait for the block's own end.");
-	q->business = intake_business(client, BUSINESS_ANALYTICAL);
+	q->business = admit_business(client, BUSINESS_ANALYTICAL);
 	q->ran_any = true;
 	q->step = STEP_RAN;
 	watch_statement(client);
@@ -276,18 +277,18 @@ static bool start_backup(struct client *client)
 }
 
 /* Let in, or told why not. False: it waits. */
-static bool ask_intake(struct client *client)
+static bool ask_admission(struct client *client)
 {
-	switch (intake_ask(client)) {
-	case INTAKE_GO:
+	switch (admit_ask(client)) {
+	case ADMIT_GO:
 		break;
-	case INTAKE_WAIT:
+	case ADMIT_WAIT:
 		return false;
-	case INTAKE_REFUSED:
+	case ADMIT_REFUSED:
 		client->query.failed = true;
 		client->query.step = STEP_FAILED;
 		break;
-	case INTAKE_CANCELLED:
+	case ADMIT_CANCELLED:
 		query_fail_cancelled(client);
 		break;
 	}
@@ -323,10 +324,10 @@ static bool step_ask(struct client *client)
 		}
 		return true;
 	}
-	q->business = intake_business(client, q->statement->kind.business);
+	q->business = admit_business(client, q->statement->kind.business);
 	if (!query_is_held(q))
 		watch_statement(client);
-	if (is_asked(client, control) && !ask_intake(client))
+	if (is_asked(client, control) && !ask_admission(client))
 		return false;
 	if (q->step == STEP_FAILED)
 		return true;
@@ -407,7 +408,7 @@ static bool start_rest(struct client *client)
 {
 	struct query *q = &client->query;
 	if (q->statement->kind.keeps_out)
-		intake_maintenance(client, false);
+		admit_maintenance(client, false);
 	query_take(q, q->statement->rest);
 	return start_statement(client);
 }
@@ -426,9 +427,9 @@ static bool step_ran(struct client *client)
 		atomic_load_explicit(&client->statements, memory_order_relaxed) + 1,
 		memory_order_relaxed);
 	if (q->gated)
-		intake_ended(client);
+		admit_ended(client);
 	if (q->statement->kind.keeps_out)
-		intake_maintenance(client, false);
+		admit_maintenance(client, false);
 	if (q->result.status) {
 		if (control != CONTROL_NONE && transaction(client) == 'I')
 			end_block(client, false);
@@ -498,7 +499,7 @@ static bool step_done(struct client *client)
 		return true;
 	if (q->sync && transaction(client) == 'I')
 		portal_close_all(&client->prepared);
-	intake_tell_level(client, q->last_end_ns);
+	admit_tell_level(client, q->last_end_ns);
 	settings_report(&client->settings, &client->output.wire);
 	wire_ready(&client->output.wire, transaction(client));
 	atomic_store_explicit(

@@ -10,7 +10,7 @@
 #ifndef DEMO_DB_QUERY_H
 #define DEMO_DB_QUERY_H
 
-#include "demo-db/server/business.h"
+#include "demo-db/server/admission.h"
 #include "demo-db/server/literals.h"
 #include "demo-db/server/protocol.h"
 #include "demo-db/server/wording.h"
@@ -57,10 +57,10 @@ struct query {
 	struct statement *statement; /* in hand; held */
 	struct portal *portal;	     /* of Execute */
 	uint64_t arrival_ns, last_end_ns;
-	enum business business; /* of the statement in hand, in this session */
-	_Atomic uint32_t waits; /* enum query_wait, for the intake: ask again when served */
-	bool gated;		/* let in by the gate, which is to hear of it */
-	uint64_t asked_bytes;	/* of I/O tokens */
+	enum business business;	    /* of the statement in hand, in this session */
+	_Atomic uint32_t waits;	    /* enum query_wait, for admission: ask again when served */
+	bool gated;		    /* let in by the gate, which is to hear of it */
+	struct admission_turn turn; /* as the transaction was let in */
 
 	/* the engine's statement in hand: the worker's while running is PENDING */
 	struct db_request request;
@@ -88,7 +88,7 @@ struct query {
 	uint32_t misfit;	  /* column, from 1, whose value has no binary form of its type */
 };
 
-/* Does the intake make it wait? */
+/* Does admission make it wait? */
 static inline bool query_is_held(const struct query *query)
 {
 	return atomic_load_explicit(&query->waits, memory_order_relaxed) != WAIT_NONE;

@@ -172,12 +172,12 @@ void server_kick_waiting(struct server *server)
 	pthread_mutex_unlock(&server->lock);
 }
 
-static void tick_intake(struct server *server, uint64_t now_ns)
+static void tick_admission(struct server *server, uint64_t now_ns)
 {
 	struct db_stats stats;
 	db_stats(server->engine, &stats);
-	gate_watch(&server->intake.gate, now_ns, stats.queued);
-	if (intake_tick(&server->intake, stats.wal_bytes, now_ns))
+	gate_watch(&server->admission.gate, now_ns, stats.queued);
+	if (admission_tick(&server->admission, stats.wal_bytes, now_ns))
 		server_kick_waiting(server);
 }
 
@@ -191,7 +191,7 @@ static void *tick(void *arg)
 		for (struct client *c = server->first; c; c = c->next)
 			client_tick(c, now_ns);
 		pthread_mutex_unlock(&server->lock);
-		tick_intake(server, now_ns);
+		tick_admission(server, now_ns);
 		listen_kick(&server->listeners, server->reactor, true);
 		nanosleep(&pause, NULL);
 	}
@@ -307,7 +307,7 @@ static void on_window(
 {
 	struct server *server = arg;
 	(void)ledger;
-	gate_hear(&server->intake.gate, verdict);
+	gate_hear(&server->admission.gate, verdict);
 }
 
 static int bring_up(struct server *server, char *message)
@@ -318,7 +318,7 @@ static int bring_up(struct server *server, char *message)
 	raise_fd_limit(config);
 	if (runtime_start(config, message))
 		return -1;
-	if (intake_init(&server->intake, config))
+	if (admission_init(&server->admission, config))
 		return complain(message, "cannot start the gate", "out of memory");
 	cancel_set_window_listener(on_window, server);
 	if (open_engine(server, message) || find_partial_indexes(server, message) ||
@@ -343,7 +343,7 @@ static void take_down(struct server *server)
 		db_close(server->engine);
 	cancel_set_window_listener(NULL, NULL);
 	runtime_stop();
-	intake_free(&server->intake);
+	admission_free(&server->admission);
 	pthread_cond_destroy(&server->left);
 	pthread_mutex_destroy(&server->backup.lock);
 	pthread_mutex_destroy(&server->lock);

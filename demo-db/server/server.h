@@ -10,7 +10,6 @@
 
 #include "demo-db/server/backup.h"
 #include "demo-db/server/client.h"
-#include "demo-db/server/intake.h"
 #include "demo-db/server/listen.h"
 
 #include <pthread.h>
@@ -43,7 +42,7 @@ struct server {
 	pthread_t ticker;
 	bool ticking;
 	_Atomic bool stop_ticking;
-	struct intake intake;
+	struct admission admission;
 	struct backup_turn backup;
 	struct metrics *metrics;      /* NULL: none */
 	_Atomic bool checkpointing;   /* somebody's CHECKPOINT keeps a serving thread */

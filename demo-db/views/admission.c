@@ -22,8 +22,8 @@ static uint32_t admitted_levels(uint32_t cursor, unsigned business)
 
 static void fill_admission(struct server *server, struct view_rows *rows)
 {
-	struct intake *intake = &server->intake;
-	struct gate *gate = &intake->gate;
+	struct admission *admission = &server->admission;
+	struct gate *gate = &admission->gate;
 	struct cancel_dagor_stats stats = { .cursor = BUSINESS_LEVELS * GATE_USER_LEVELS };
 	uint64_t now_ns = cancel_now_ns();
 	if (gate->dagor)
@@ -41,10 +41,10 @@ static void fill_admission(struct server *server, struct view_rows *rows)
 		view_bool(rows, load(&gate->spare_until_ns) > now_ns);
 		view_integer(rows, (int64_t)load(&gate->spared));
 		view_bool(rows, load(&gate->regular_until_ns) > now_ns);
-		view_bool(rows, atomic_load_explicit(&intake->paused, memory_order_relaxed));
-		view_integer(rows, atomic_load_explicit(&intake->waiting, memory_order_relaxed));
-		view_integer(rows, (int64_t)load(&intake->busy_refused));
-		view_integer(rows, (int64_t)load(&intake->io_waits));
+		view_bool(rows, atomic_load_explicit(&admission->paused, memory_order_relaxed));
+		view_integer(rows, atomic_load_explicit(&admission->waiting, memory_order_relaxed));
+		view_integer(rows, (int64_t)load(&admission->busy_refused));
+		view_integer(rows, (int64_t)load(&admission->io_waits));
 	}
 }
 
@@ -112,7 +112,7 @@ static void put_session(
 	view_text(rows, c->shown_user);
 	view_text(rows, c->address);
 	view_text(rows, running			   ? "running"
-			: query_is_held(&c->query) ? "held" /* by the intake */
+			: query_is_held(&c->query) ? "held" /* by admission */
 						   : states[state]);
 	view_text(rows, letter[0] ? letter : NULL);
 	put_transaction(rows, t, c->process, now_ns);

@@ -36,7 +36,7 @@ static void fill_settings(struct server *server, struct view_rows *rows)
 		if (changes)
 			snprintf(value, sizeof value, "%s",
 				atomic_load_explicit(
-					&server->intake.gate.spare_victims, memory_order_relaxed)
+					&server->admission.gate.spare_victims, memory_order_relaxed)
 					? "on"
 					: "off");
 		put(rows, full, value, changes, what);
@@ -51,7 +51,7 @@ static int set_spare_victims(struct server *server, const char *value, char *mes
 			SPARE_VICTIMS, value);
 		return -1;
 	}
-	atomic_store_explicit(&server->intake.gate.spare_victims, on, memory_order_relaxed);
+	atomic_store_explicit(&server->admission.gate.spare_victims, on, memory_order_relaxed);
 	return 0;
 }
 
