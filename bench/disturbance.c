@@ -22,17 +22,20 @@ static bool lags(const struct machine_second *second, double lag_ms, double limi
 	return lag_ms > limit_ms && (!second->known || second->waited * MS_PER_S < lag_ms);
 }
 
+/* Of a run that is judged as one stretch there is no second to name. */
 static void explain(struct disturbance *disturbance, uint32_t at,
 	const struct machine_second *second, double lag_ms)
 {
+	char when[32] = "";
+	if (disturbance->seconds > 1)
+		snprintf(when, sizeof when, "in second %u ", at + 1);
 	if (disturbance_taken(second) > DISTURBANCE_TAKEN_CPUS)
 		disturbance_mark(disturbance,
-			"in second %u others had %.2f of %.0f CPUs while %.2f threads of the bench "
-			"waited for one",
-			at + 1, second->others + second->stolen, second->cpus, second->waited);
+			"%sothers had %.2f of %.0f CPUs while %.2f threads of the bench waited for "
+			"one",
+			when, second->others + second->stolen, second->cpus, second->waited);
 	else
-		disturbance_mark(disturbance, "in second %u the generator lagged by %.0f ms",
-			at + 1, lag_ms);
+		disturbance_mark(disturbance, "%sthe generator lagged by %.0f ms", when, lag_ms);
 }
 
 void disturbance_mark(struct disturbance *disturbance, const char *format, ...)
@@ -55,6 +58,22 @@ static void average(struct disturbance *disturbance, uint32_t known)
 		*sums[i] = known ? *sums[i] * MS_PER_S / known : NAN;
 }
 
+static void add(struct disturbance *disturbance, const struct machine_second *second, double lag_ms)
+{
+	disturbance->own_ms += second->own;
+	disturbance->others_ms += second->others + second->stolen;
+	disturbance->run_queue_ms += second->waited;
+	disturbance->taken_ms += disturbance_taken(second);
+	disturbance->lag_ms = fmax(disturbance->lag_ms, lag_ms);
+}
+
+/* How far a second is over its limits; up to 1 it is within them. */
+static double excess_of(const struct machine_second *second, double lag_ms, double limit_ms)
+{
+	double taken = disturbance_taken(second) / DISTURBANCE_TAKEN_CPUS;
+	return lags(second, lag_ms, limit_ms) ? fmax(taken, lag_ms / limit_ms) : taken;
+}
+
 void disturbance_judge(const struct machine_second *seconds, const double *lag_ms, uint32_t count,
 	double lag_limit_ms, struct disturbance *disturbance)
 {
@@ -62,20 +81,10 @@ void disturbance_judge(const struct machine_second *seconds, const double *lag_m
 	double worst_excess = 0;
 	*disturbance = (struct disturbance){ .seconds = count };
 	for (uint32_t i = 0; i < count; i++) {
-		const struct machine_second *second = &seconds[i];
-		double taken = disturbance_taken(second);
-		bool lagged = lags(second, lag_ms[i], lag_limit_ms);
-		known += second->known;
-		disturbance->own_ms += second->own;
-		disturbance->others_ms += second->others + second->stolen;
-		disturbance->run_queue_ms += second->waited;
-		disturbance->taken_ms += taken;
-		disturbance->lag_ms = fmax(disturbance->lag_ms, lag_ms[i]);
-		if (taken <= DISTURBANCE_TAKEN_CPUS && !lagged)
-			continue;
-		disturbance->disturbed_seconds++;
-		double excess = fmax(taken / DISTURBANCE_TAKEN_CPUS,
-			lagged && lag_limit_ms > 0 ? lag_ms[i] / lag_limit_ms : 0);
+		double excess = excess_of(&seconds[i], lag_ms[i], lag_limit_ms);
+		known += seconds[i].known;
+		add(disturbance, &seconds[i], lag_ms[i]);
+		disturbance->disturbed_seconds += excess > 1;
 		if (excess > worst_excess) {
 			worst_excess = excess;
 			worst = i;

@@ -143,6 +143,19 @@ static void print_refusal(FILE *file, const struct lane_summary *summary)
 	}
 }
 
+static void print_disturbance(FILE *file, const struct lane_summary *summary)
+{
+	const struct lane_row *rows = summary->rows;
+	for (uint32_t i = 0; i < summary->row_count; i++)
+		range_note_left_out(file, rows[i].policy->name, &rows[i].choice);
+	if (!lane_summary_is_disturbed(summary))
+		return;
+	for (uint32_t i = 0; i < summary->row_count; i++)
+		range_note_taken(
+			file, i == 0, rows[i].policy->name, &rows[i].figures[LANE_taken_ms_per_s]);
+	fputc('\n', file);
+}
+
 static void lane_table(FILE *file, const struct lane_summary *summary)
 {
 	const struct lane_plan *plan = summary->plan;
@@ -162,10 +175,7 @@ static void lane_table(FILE *file, const struct lane_summary *summary)
 		plan->trigger == LANE_NO_SCRIPT ? "once the gate had time to close"
 						: "from the onset on");
 	print_refusal(file, summary);
-	for (uint32_t i = 0; i < summary->row_count; i++) {
-		const struct lane_row *row = &summary->rows[i];
-		range_note_disturbed(file, row->policy->name, row->disturbed, &row->choice);
-	}
+	print_disturbance(file, summary);
 }
 
 /* ---- CSV ---------------------------------------------------------------------------------------

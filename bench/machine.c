@@ -40,7 +40,7 @@ struct machine {
 	size_t watched_count;
 	cpu_set_t cpus;
 	uint64_t at_ns, busy_ns, stolen_ns;
-	bool is_told; /* the kernel says what is asked of it */
+	bool is_told; /* the last reading found all it looked for */
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -175,6 +175,7 @@ void machine_read(struct machine *machine, struct machine_second *second)
 			.others = busy > own ? busy - own : 0,
 			.stolen = cpus_of(stolen_ns, machine->stolen_ns, length_ns),
 			.waited = (double)waited_ns / length_ns };
+	machine->is_told = known;
 	machine->at_ns = now_ns;
 	machine->busy_ns = busy_ns;
 	machine->stolen_ns = stolen_ns;
@@ -188,6 +189,17 @@ static void watch(struct machine *machine, pid_t pid)
 		machine->watched_count++;
 }
 
+/* Once in the life of this process. */
+static void say_unknown(void)
+{
+	static bool said;
+	if (!said)
+		fputs("cancel-bench: this kernel does not say how long threads wait for a CPU; a "
+		      "disturbance shows only in the generator's lag\n",
+			stderr);
+	said = true;
+}
+
 struct machine *machine_open(pid_t server)
 {
 	struct machine_second none;
@@ -196,6 +208,9 @@ struct machine *machine_open(pid_t server)
 		return NULL;
 	sched_getaffinity(0, sizeof machine->cpus, &machine->cpus);
 	watch(machine, getpid());
+	machine_read(machine, &none);
+	if (!machine->is_told)
+		say_unknown();
 	if (server > 0)
 		watch(machine, server);
 	machine_read(machine, &none);

@@ -63,17 +63,26 @@ void range_json_disturbed(json_t *row, bool disturbed, const struct repetition_c
 	json_object_set_new(row, "left_out", numbers);
 }
 
-void range_note_disturbed(
-	FILE *file, const char *name, bool disturbed, const struct repetition_choice *choice)
+void range_note_left_out(FILE *file, const char *name, const struct repetition_choice *choice)
 {
-	if (choice->left_out_count) {
-		fprintf(file, "%s: left out, because disturbed: repetition%s ", name,
-			choice->left_out_count == 1 ? "" : "s");
-		print_numbers(file, choice, ", ");
-		fputc('\n', file);
-	}
-	if (disturbed)
-		fprintf(file, "%s is disturbed: the machine gave to others what it needed\n", name);
+	if (!choice->left_out_count)
+		return;
+	fprintf(file, "%s: left out, because disturbed: repetition%s ", name,
+		choice->left_out_count == 1 ? "" : "s");
+	print_numbers(file, choice, ", ");
+	fputc('\n', file);
+}
+
+void range_note_taken(FILE *file, bool is_first, const char *name, const struct range *taken)
+{
+	if (is_first)
+		fputs(RANGE_DISTURBED ": others had CPUs that the bench waited for; ms a second: ",
+			file);
+	fprintf(file, "%s%s ", is_first ? "" : ", ", name);
+	if (taken->count)
+		fprintf(file, "%.0f", taken->max);
+	else
+		fputc('-', file);
 }
 
 int range_json_write(FILE *file, json_t *root, json_t *rows)

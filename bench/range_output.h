@@ -18,9 +18,10 @@ json_t *range_json(const struct range *range);
 void range_csv_disturbed(FILE *file, bool disturbed, const struct repetition_choice *choice);
 /* Sets "disturbed" and "left_out" of a row. */
 void range_json_disturbed(json_t *row, bool disturbed, const struct repetition_choice *choice);
-/* Below a table, for one row; nothing for one that has nothing to say. */
-void range_note_disturbed(
-	FILE *file, const char *name, bool disturbed, const struct repetition_choice *choice);
+/* Below a table, a line for a row that has something to say. */
+void range_note_left_out(FILE *file, const char *name, const struct repetition_choice *choice);
+/* Below a table with a marked row, one entry a row: what was taken from it. No line feed. */
+void range_note_taken(FILE *file, bool is_first, const char *name, const struct range *taken);
 #define RANGE_DISTURBED "[disturbed]" /* at the end of a row of a table */
 /* Writes `root` with `rows` as its "summary"; takes both. -1: out of memory or disk. */
 int range_json_write(FILE *file, json_t *root, json_t *rows);

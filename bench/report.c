@@ -60,6 +60,23 @@ static void print_row(FILE *file, const struct summary *summary, const struct su
 		row->disturbed ? RANGE_DISTURBED : "");
 }
 
+static void print_disturbance(FILE *file, const struct summary *summary)
+{
+	char name[ROW_NAME_MAX];
+	for (uint32_t i = 0; i < summary->row_count; i++) {
+		name_row(summary, &summary->rows[i], name);
+		range_note_left_out(file, name, &summary->rows[i].choice);
+	}
+	if (!summary_is_disturbed(summary))
+		return;
+	for (uint32_t i = 0; i < summary->row_count; i++) {
+		name_row(summary, &summary->rows[i], name);
+		range_note_taken(
+			file, i == 0, name, &summary->rows[i].figures[FIGURE_taken_ms_per_s]);
+	}
+	fputc('\n', file);
+}
+
 void report_table(FILE *file, const struct summary *summary)
 {
 	const struct bench_options *options = summary->options;
@@ -83,12 +100,7 @@ void report_table(FILE *file, const struct summary *summary)
 		"the reference;\np99: the whole run; late s: seconds in which over 1 %% were late, "
 		"a culprit;\ndone: culprits that completed; times from the first missed SLO, "
 		"medians\n");
-	for (uint32_t i = 0; i < summary->row_count; i++) {
-		char name[ROW_NAME_MAX];
-		name_row(summary, &summary->rows[i], name);
-		range_note_disturbed(
-			file, name, summary->rows[i].disturbed, &summary->rows[i].choice);
-	}
+	print_disturbance(file, summary);
 }
 
 /* ---- CSV ---------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "bench/case.h"
+#include "bench/machine.h"
 #include "bench/measure.h"
 #include "bench/policy.h"
 #include "bench/run.h"
@@ -21,6 +22,33 @@
 #define RATE_QPS   500
 #define LENGTH_NS  (1500 * (uint64_t)MS)
 #define CULPRIT_NS (300 * (uint64_t)MS)
+
+/* A machine whose others have more of it each second. */
+struct machine {
+	int seconds;
+};
+static struct machine machine;
+static int machines_open;
+
+struct machine *machine_open(pid_t server)
+{
+	assert_int_equal(server, 0);
+	machines_open++;
+	machine.seconds = 0;
+	return &machine;
+}
+
+void machine_read(struct machine *read, struct machine_second *second)
+{
+	*second = (struct machine_second){
+		.known = true, .cpus = 2, .others = ++read->seconds, .waited = 2
+	};
+}
+
+void machine_close(struct machine *closed)
+{
+	machines_open -= closed == &machine;
+}
 
 static void ask(const void *plan, uint64_t draw, struct target_request *request)
 {
@@ -136,6 +164,19 @@ static void every_question_is_answered_once_without_a_culprit(void **state)
 	assert_int_equal(measures.pending, 0);
 }
 
+static void each_whole_second_of_the_machine_is_kept(void **state)
+{
+	(void)state;
+	struct measures measures;
+	struct run_data *data;
+	run(&policy_none, false, &measures, &data);
+	assert_int_equal(data->machine_count, LENGTH_NS / 1000000000u);
+	assert_true(data->machine[0].known);
+	assert_true(data->machine[0].others == 1);
+	assert_int_equal(machines_open, 0);
+	run_data_free(data);
+}
+
 static void rejected_questions_are_counted_as_dropped(void **state)
 {
 	(void)state;
@@ -220,6 +261,7 @@ int main(void)
 		cmocka_unit_test(steps_change_the_rate_and_only_the_rate),
 		cmocka_unit_test(a_schedule_beyond_memory_is_refused),
 		cmocka_unit_test(every_question_is_answered_once_without_a_culprit),
+		cmocka_unit_test(each_whole_second_of_the_machine_is_kept),
 		cmocka_unit_test(rejected_questions_are_counted_as_dropped),
 		cmocka_unit_test(without_control_the_culprit_holds_everybody_to_the_end),
 		cmocka_unit_test(longest_kills_the_culprit_and_notes_it),
