@@ -35,14 +35,13 @@ static size_t plan(const struct sim_run *run, struct row *rows)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < sim_count(run, "gate"); i++) {
-		enum sim_gate gate = (enum sim_gate)sim_item(run, "gate", i);
+		enum sim_gate_levels gate = (enum sim_gate_levels)sim_item(run, "gate", i);
 		size_t rules = gate == SIM_GATE_NONE ? 1 : sim_count(run, "rule");
 		for (size_t j = 0; j < rules; j++) {
 			struct sim_gated_server setup =
 				sim_gated_server_read(run, (uint64_t)sim_int(run, "load"));
 			setup.gate = gate;
 			setup.rule = (enum cancel_dagor_rule)sim_item(run, "rule", j);
-			setup.has_budget = sim_int(run, "budget") > 0;
 			setup.budget_per_s = (uint64_t)sim_int(run, "budget");
 			setup.retry_on_reject = sim_flag(run, "retry_on_reject");
 			rows[count++].setup = setup;
@@ -98,7 +97,7 @@ static void put_table(struct sim_run *run, const struct row *rows, size_t count,
 /* The figures a check reads: the second half, the worst of the rules that ran. */
 static void put_facts(struct sim_run *run, const struct row *rows, size_t count)
 {
-	for (enum sim_gate gate = SIM_GATE_NONE; gate <= SIM_GATE_FINE; gate++) {
+	for (enum sim_gate_levels gate = SIM_GATE_NONE; gate <= SIM_GATE_FINE; gate++) {
 		const struct sim_gated_server_scope *worst = NULL;
 		char name[64];
 		for (size_t i = 0; i < count; i++) {
@@ -133,9 +132,7 @@ static void put_windows(struct sim_run *run, struct row *rows, size_t count)
 		snprintf(results[i].label, sizeof(results[i].label), "%s %s",
 			sim_gate_name(rows[i].setup.gate),
 			rows[i].setup.gate ? sim_rule_name(rows[i].setup.rule) : "");
-		if (rows[i].result.windows.bound)
-			sim_note(run->report, "%s: stopped at its bound on the %s",
-				results[i].label, rows[i].result.windows.bound);
+		sim_note_bound(run, rows[i].result.windows.bound, "%s:", results[i].label);
 	}
 	sim_single_windows(run, results, count, "run");
 	sim_single_plots(run, results, count);

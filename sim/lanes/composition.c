@@ -47,7 +47,7 @@ struct combination {
 	struct sim_gated_server setup;
 };
 
-static struct combination combine(struct sim_run *run, int scenario, enum sim_gate gate,
+static struct combination combine(struct sim_run *run, int scenario, enum sim_gate_levels gate,
 	enum cancel_dagor_rule rule, uint64_t budget)
 {
 	bool outage = scenario == OUTAGE;
@@ -60,7 +60,6 @@ static struct combination combine(struct sim_run *run, int scenario, enum sim_ga
 		made.setup.single.outage_ns = 0;
 	made.setup.gate = gate;
 	made.setup.rule = rule;
-	made.setup.has_budget = budget > 0;
 	made.setup.budget_per_s = budget;
 	return made;
 }
@@ -104,8 +103,7 @@ static int run_one(struct sim_run *run, struct sim_table *table, struct sim_plot
 		sim_put_int(table, second);
 	else
 		sim_put_text(table, "never");
-	if (result.windows.bound)
-		sim_note(run->report, "a run stopped at its bound on the %s", result.windows.bound);
+	sim_note_bound(run, result.windows.bound, "a run");
 	plot_one(run, plots, chosen, &result.windows);
 	sim_gated_server_free(&result);
 	return 0;
@@ -119,8 +117,8 @@ static size_t plan(struct sim_run *run, struct combination *all)
 		for (size_t g = 0; g < sim_count(run, "gate"); g++)
 			for (size_t r = 0; r < sim_count(run, "rule"); r++)
 				for (size_t b = 0; b < sim_count(run, "budget"); b++) {
-					enum sim_gate gate =
-						(enum sim_gate)sim_item(run, "gate", g);
+					enum sim_gate_levels gate =
+						(enum sim_gate_levels)sim_item(run, "gate", g);
 					if (gate == SIM_GATE_NONE && r > 0)
 						continue;
 					all[count] = combine(run, (int)sim_item(run, "scenario", s),

@@ -216,7 +216,7 @@ static int run_one(struct sim_run *run, const struct tables *tables, struct sum 
 				&result);
 	}
 	sim_world_free(world);
-	free(defender);
+	sim_defender_free(defender);
 	return status == 0 ? 0 : sim_fail(run, "culprit-storm: %s", why);
 }
 

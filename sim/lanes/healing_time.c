@@ -3,9 +3,6 @@
  * Exercise: how long a retry budget takes to heal lane 2, beside the formula, with the cap of the
  * bucket swept and with budgets that are a share of the originals.
  */
-#include <cancel/admission/bucket.h>
-#include <cancel/admission/retry_finagle.h>
-
 #include "sim/report/lane.h"
 #include "sim/setups/single_keys.h"
 
@@ -23,38 +20,26 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static bool take(void *state, uint64_t now_ns)
-{
-	return cancel_bucket_admit(state, now_ns, 1);
-}
-
 static int64_t heal_second(
-	struct sim_run *run, const struct cancel_bucket_options *options, enum sim_end *end)
+	struct sim_run *run, const struct cancel_bucket_options *bucket, enum sim_end *end)
 {
-	struct cancel_bucket bucket;
+	struct sim_guard_options options = { .budget = { .kind = SIM_BUDGET_BUCKET,
+						     .bucket = *bucket } };
 	struct sim_single single = sim_single_read(run, (uint64_t)sim_int(run, "load"));
-	struct sim_windows windows;
+	struct sim_guard guard;
 	int64_t second = -1;
-	if (cancel_bucket_init(&bucket, options) < 0)
+	if (sim_guard_init(&guard, &options) < 0)
 		return -1;
-	sim_sweep(&single, take, &bucket, run->events_limit, &windows);
-	*end = sim_single_end(&windows, &single, &second);
-	if (windows.bound)
-		sim_note(run->report, "%llu retries a second: stopped at its bound on the %s",
-			(unsigned long long)options->rate, windows.bound);
-	sim_windows_free(&windows);
+	*end = sim_single_try(run, &single, &guard, &second, "%llu retries a second",
+		(unsigned long long)bucket->rate);
 	return second;
 }
 
 static int64_t heal_second_burst(
 	struct sim_run *run, uint64_t budget, uint64_t burst, enum sim_end *end)
 {
-	struct cancel_bucket_options options = {
-		.struct_size = sizeof(options),
-		.rate = budget,
-		.burst = burst,
-	};
-	return heal_second(run, &options, end);
+	struct cancel_bucket_options bucket = { .rate = budget, .burst = burst };
+	return heal_second(run, &bucket, end);
 }
 
 /* end + (D−T)(L+b)/(C−L−b) + T·C/(C−L); negative when the budget does not fit into the headroom. */
@@ -125,47 +110,34 @@ static void budgets(struct sim_run *run)
 
 /* ---- Budgets as a share of originals ---- */
 
-static bool deposit(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
-{
-	if (attempt->attempt == 0)
-		cancel_retry_finagle_observe(state, now_ns);
-	return true;
-}
-
-static bool withdraw(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
-{
-	(void)attempt;
-	return cancel_retry_finagle_admit(state, now_ns);
-}
-
 /* A token bucket filled by `share_pct` of the load, its cap one second's worth. */
 static int64_t bucket_share(struct sim_run *run, int64_t share_pct, enum sim_end *end)
 {
 	uint64_t percents = (uint64_t)sim_int(run, "load") * (uint64_t)share_pct;
-	struct cancel_bucket_options options = {
-		.struct_size = sizeof(options),
+	struct cancel_bucket_options bucket = {
 		.rate = percents,
 		.per_ns = 100 * SIM_NS_PER_S,
 		.burst = (percents + 99) / 100,
 	};
-	return heal_second(run, &options, end);
+	return heal_second(run, &bucket, end);
 }
 
 static int64_t finagle_share(struct sim_run *run, int64_t share_pct, enum sim_end *end)
 {
-	struct cancel_retry_finagle_options options = {
-		.struct_size = sizeof(options),
-		.share_ppm = (uint32_t)share_pct * 10000,
-		.no_reserve = true,
+	struct sim_guard_options options = {
+		.budget = { .kind = SIM_BUDGET_FINAGLE,
+			.share_ppm = (uint32_t)share_pct * 10000,
+			.no_reserve = true },
 	};
-	struct cancel_retry_finagle budget;
-	struct sim_policy policy = { .state = &budget, .admit = deposit, .allow_retry = withdraw };
+	struct sim_guard guard;
+	struct sim_policy policy;
 	struct sim_causal_options causal = { .policy = &policy, .events_limit = run->events_limit };
 	struct sim_single single = sim_single_read(run, (uint64_t)sim_int(run, "load"));
 	struct sim_windows windows;
 	int64_t second;
-	if (cancel_retry_finagle_init(&budget, &options) < 0)
+	if (sim_guard_init(&guard, &options) < 0)
 		return -1;
+	policy = sim_guard_policy(&guard);
 	sim_causal(&single, &causal, &windows, NULL);
 	*end = sim_single_end(&windows, &single, &second);
 	sim_windows_free(&windows);

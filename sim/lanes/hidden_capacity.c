@@ -35,15 +35,9 @@ struct search {
 static enum sim_end try_load(struct search *search, uint64_t load)
 {
 	struct sim_single single = sim_single_read(search->run, load);
-	struct sim_windows windows;
 	single.retries = search->retries;
-	sim_sweep(&single, NULL, NULL, search->run->events_limit, &windows);
-	if (windows.bound)
-		sim_note(search->run->report, "%llu QPS: stopped at its bound on the %s",
-			(unsigned long long)load, windows.bound);
-	enum sim_end end = sim_single_end(&windows, &single, &search->heal_second);
-	sim_windows_free(&windows);
-	return end;
+	return sim_single_try(search->run, &single, NULL, &search->heal_second, "%llu QPS",
+		(unsigned long long)load);
 }
 
 /* The largest load in [0, capacity] that heals; 0 when none does. */

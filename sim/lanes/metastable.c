@@ -17,8 +17,7 @@ static const struct sim_key keys[] = {
 	SIM_KEY_OUTAGE_START,
 	SIM_KEY_OUTAGE("10000"),
 	SIM_KEY_DURATION("200"),
-	{ "engine", SIM_KEY_CHOICE, "sweep", 0, 0, "sweep|causal",
-		"both give the same windows; the sweep is faster" },
+	SIM_KEY_ENGINE,
 	SIM_KEY_ROWS("20,29,35,60,120,160,199"),
 	{ 0 },
 };
@@ -27,18 +26,13 @@ static int run_metastable(struct sim_run *run)
 {
 	size_t count = sim_count(run, "load");
 	struct sim_single_result *results = sim_alloc(count, sizeof(*results));
-	struct sim_causal_options causal = { .events_limit = run->events_limit };
 	for (size_t i = 0; i < count; i++) {
 		struct sim_single_result *result = &results[i];
 		result->value = sim_item(run, "load", i);
 		result->single = sim_single_read(run, (uint64_t)result->value);
 		snprintf(
 			result->label, sizeof(result->label), "%lld QPS", (long long)result->value);
-		if (sim_int(run, "engine") == 0)
-			sim_sweep(&result->single, NULL, NULL, run->events_limit, &result->windows);
-		else
-			sim_causal(&result->single, &causal, &result->windows, NULL);
-		sim_single_judge(result);
+		sim_single_run(run, NULL, result);
 		sim_progress(run, i + 1, count);
 	}
 	sim_single_windows(run, results, count, "load_qps");

@@ -5,8 +5,7 @@
  */
 #include <stdio.h>
 
-#include <cancel/admission/bucket.h>
-
+#include "sim/admission/guard.h"
 #include "sim/report/lane.h"
 #include "sim/base/memory.h"
 #include "sim/setups/single_tables.h"
@@ -23,48 +22,27 @@ static const struct sim_key keys[] = {
 	SIM_KEY_OUTAGE_START,
 	SIM_KEY_OUTAGE("10000"),
 	SIM_KEY_DURATION("800"),
-	{ "engine", SIM_KEY_CHOICE, "sweep", 0, 0, "sweep|causal",
-		"both give the same windows; the sweep is faster" },
+	SIM_KEY_ENGINE,
 	SIM_KEY_ROWS("20,29,35,60,120,160,199,240,320,400,560,640,799"),
 	{ 0 },
 };
 
-static bool take(void *state, uint64_t now_ns)
-{
-	return cancel_bucket_admit(state, now_ns, 1);
-}
-
-static bool allow(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
-{
-	(void)attempt;
-	return cancel_bucket_admit(state, now_ns, 1);
-}
-
 static int run_one(struct sim_run *run, struct sim_single_result *result)
 {
 	uint64_t burst = (uint64_t)sim_int(run, "burst");
-	struct cancel_bucket bucket;
-	struct cancel_bucket_options options = {
-		.struct_size = sizeof(options),
-		.rate = (uint64_t)result->value,
-		.burst = burst,
-		.start_empty = !sim_flag(run, "starts_full"),
+	struct sim_guard_options options = {
+		.budget = { .kind = SIM_BUDGET_BUCKET,
+			.bucket = { .rate = (uint64_t)result->value,
+				.burst = burst,
+				.start_empty = !sim_flag(run, "starts_full") } },
 	};
-	if (cancel_bucket_init(&bucket, &options) < 0)
+	struct sim_guard guard;
+	if (sim_guard_init(&guard, &options) < 0)
 		return sim_fail(run, "budget %lld with burst %llu is no token bucket",
 			(long long)result->value, (unsigned long long)burst);
-	struct sim_policy policy = { .state = &bucket, .allow_retry = allow };
-	struct sim_causal_options causal = {
-		.policy = &policy,
-		.events_limit = run->events_limit,
-	};
 	result->single = sim_single_read(run, (uint64_t)sim_int(run, "load"));
 	snprintf(result->label, sizeof(result->label), "budget %lld", (long long)result->value);
-	if (sim_int(run, "engine") == 0)
-		sim_sweep(&result->single, take, &bucket, run->events_limit, &result->windows);
-	else
-		sim_causal(&result->single, &causal, &result->windows, NULL);
-	sim_single_judge(result);
+	sim_single_run(run, &guard, result);
 	return 0;
 }
 

@@ -30,16 +30,10 @@ static const struct sim_column columns[] = {
 
 static bool survives(struct sim_run *run, struct sim_single single, uint64_t outage_ms)
 {
-	struct sim_windows windows;
 	int64_t second;
 	single.outage_ns = outage_ms * SIM_NS_PER_MS;
-	sim_sweep(&single, NULL, NULL, run->events_limit, &windows);
-	if (windows.bound)
-		sim_note(run->report, "an outage of %llu ms: stopped at its bound on the %s",
-			(unsigned long long)outage_ms, windows.bound);
-	bool healed = sim_single_end(&windows, &single, &second) == SIM_HEALED;
-	sim_windows_free(&windows);
-	return healed;
+	return sim_single_try(run, &single, NULL, &second, "an outage of %llu ms",
+		       (unsigned long long)outage_ms) == SIM_HEALED;
 }
 
 /* The longest outage below `fails_ms` that heals. */

@@ -128,7 +128,7 @@ static int run_one(struct sim_run *run, struct sim_table *table, struct sim_seri
 		sim_note(run->report, "a run at %llu QPS stopped at its bound on the %s",
 			(unsigned long long)load, result.bound);
 	sim_world_free(world);
-	free(defender);
+	sim_defender_free(defender);
 	return why ? sim_fail(run, "zombies: %s", why) : 0;
 }
 

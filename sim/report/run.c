@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BAR_CELLS 40
+#define BAR_CELLS   40
+#define SUBJECT_MAX 160
 
 static const struct sim_setting *setting(const struct sim_run *run, const char *key)
 {
@@ -87,6 +88,20 @@ void sim_progress(const struct sim_run *run, size_t done, size_t total)
 	if (done >= total)
 		fprintf(stderr, "\r%*s\r", BAR_CELLS + 60, "");
 	fflush(stderr);
+}
+
+void sim_note_bound(struct sim_run *run, const char *bound, const char *format, ...)
+{
+	char subject[SUBJECT_MAX] = "";
+	va_list args;
+	if (!bound)
+		return;
+	va_start(args, format);
+	if (format)
+		vsnprintf(subject, sizeof(subject), format, args);
+	va_end(args);
+	sim_note(run->report, "%s%sstopped at its bound on the %s", subject, format ? " " : "",
+		bound);
 }
 
 bool sim_report_bound(struct sim_run *run, const char *what, const struct sim_clock *clock)

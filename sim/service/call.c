@@ -134,7 +134,7 @@ static bool admitted(struct sim_services *s, struct service *service, struct cal
 		.priority = task->priority,
 		.user = task->user,
 	};
-	struct cancel_dagor *dagor = gate_dagor(&server->gate);
+	struct cancel_dagor *dagor = sim_gate_dagor(&server->gate);
 	if (dagor && call->missed > 0)
 		cancel_dagor_missed(dagor, now_of(s), call->missed);
 	if (server->down ||
@@ -142,7 +142,7 @@ static bool admitted(struct sim_services *s, struct service *service, struct cal
 		return false;
 	if (service->shed > 0.0 && sim_rng_unit(&service->rng) < service->shed)
 		return false;
-	return gate_admit(&server->gate, now_of(s), &attempt, &service->rng);
+	return sim_gate_admit(&server->gate, now_of(s), &attempt, &service->rng);
 }
 
 /* A reject is work too: a free worker does it now, else the next one does before it takes a call.
@@ -218,7 +218,7 @@ static void start_call(struct sim_services *s, struct service *service, uint32_t
 	uint32_t index = dequeue(s, server);
 	struct call *call = &s->calls[index];
 	uint64_t queuing_ns = now_of(s) - call->arrival_ns;
-	if (!gate_start(&server->gate, now_of(s), queuing_ns)) {
+	if (!sim_gate_start(&server->gate, now_of(s), queuing_ns)) {
 		service->result.shed_at_head++;
 		probe_now(s, service)->rejected++;
 		charge_reject(s, service, call);
@@ -394,9 +394,9 @@ static void answer(struct sim_services *s, uint32_t index, enum outcome outcome)
 		struct sim_probe *probe = probe_now(s, service);
 		probe->answered++;
 		probe->response_sum_ns += response_ns;
-		gate_answered(&server->gate, now_of(s), response_ns);
+		sim_gate_answered(&server->gate, now_of(s), response_ns);
 	}
-	struct cancel_dagor *dagor = gate_dagor(&server->gate);
+	struct cancel_dagor *dagor = sim_gate_dagor(&server->gate);
 	call->has_level = dagor && service->upstream;
 	if (call->has_level)
 		call->level = cancel_dagor_level(dagor, now_of(s));

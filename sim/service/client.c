@@ -164,7 +164,7 @@ static void send_one(struct sim_services *s, uint32_t index, uint32_t slot)
 {
 	struct traffic *traffic = s->traffics[index];
 	uint32_t task = new_request(s, index, slot);
-	if (budget_first(traffic->budget, now_of(s), &traffic->rng)) {
+	if (sim_budget_first(&traffic->budget, now_of(s), &traffic->rng)) {
 		task_send(s, task);
 		return;
 	}
@@ -208,7 +208,7 @@ void task_send(struct sim_services *s, uint32_t index)
 	window_now(s, traffic)->attempts++;
 	if (task->measured)
 		traffic->result.attempts++;
-	budget_sent(traffic->budget, now_of(s));
+	sim_budget_sent(&traffic->budget, now_of(s));
 	if (traffic->options.timeout_ns)
 		sim_events_add(&s->events, now_of(s) + traffic->options.timeout_ns,
 			SIM_RANK_TIMEOUT, EVENT_TIMEOUT, index, task->generation);
@@ -251,10 +251,12 @@ static void attempt_failed(struct sim_services *s, uint32_t index, bool timed_ou
 	struct task *task = &s->tasks[index];
 	struct traffic *traffic = s->traffics[task->traffic];
 	task->waiting = false;
-	budget_ended(traffic->budget, now_of(s), task, false, rejected);
-	bool again = task->attempt < traffic->retries &&
-		     (timed_out || traffic->options.retry_on_reject) && hooks_allow(s, task) &&
-		     budget_retry(traffic->budget, now_of(s), task, timed_out, &traffic->rng);
+	sim_budget_ended(
+		&traffic->budget, now_of(s), &task->aws, task->attempt > 0, false, rejected);
+	bool again =
+		task->attempt < traffic->retries &&
+		(timed_out || traffic->options.retry_on_reject) && hooks_allow(s, task) &&
+		sim_budget_retry(&traffic->budget, now_of(s), &task->aws, timed_out, &traffic->rng);
 	if (!again) {
 		fail_request(s, index);
 		return;
@@ -287,7 +289,7 @@ static void succeed(struct sim_services *s, uint32_t index)
 	struct traffic *traffic = s->traffics[task->traffic];
 	task->waiting = false;
 	task->succeeded = true;
-	budget_ended(traffic->budget, now_of(s), task, true, false);
+	sim_budget_ended(&traffic->budget, now_of(s), &task->aws, task->attempt > 0, true, false);
 	window_now(s, traffic)->goodput++;
 	if (task->measured) {
 		traffic->result.succeeded++;

@@ -3,9 +3,6 @@
 #ifndef SIM_SERVICE_PARTS_H
 #define SIM_SERVICE_PARTS_H
 
-#include <cancel/admission/codel.h>
-#include <cancel/admission/retry_aws.h>
-#include <cancel/admission/seda.h>
 #include <cancel/admission/upstream.h>
 
 #include "sim/base/clock.h"
@@ -26,50 +23,6 @@ enum event_kind {
 	EVENT_CHANGE_UNTIL,
 	EVENT_WARM, /* totals of services count from here */
 };
-
-/* ---- Gates: one to a server ---- */
-
-struct coin { /* p = rate / requests of the last second */
-	uint64_t second, requests, last_requests;
-};
-
-struct gate {
-	const struct sim_gate_options *options;
-	union {
-		struct coin coin;
-		struct cancel_codel codel;
-		struct cancel_seda seda;
-		struct cancel_dagor *dagor;
-	};
-};
-
-struct call;
-struct sim_services;
-
-/* 0, or -1: the options make no gate. */
-int gate_init(struct gate *gate, const struct sim_gate_options *options);
-void gate_free(struct gate *gate);
-bool gate_admit(
-	struct gate *gate, uint64_t now_ns, const struct sim_attempt *attempt, struct sim_rng *rng);
-/* At the head of the queue. False: shed it. */
-bool gate_start(struct gate *gate, uint64_t now_ns, uint64_t queuing_ns);
-void gate_answered(struct gate *gate, uint64_t now_ns, uint64_t response_ns);
-struct cancel_dagor *gate_dagor(struct gate *gate); /* NULL for others */
-
-/* ---- Budgets: one to a traffic ---- */
-
-struct budget;
-struct task;
-struct budget *budget_new(const struct sim_traffic_options *options);
-void budget_free(struct budget *budget);
-/* May the first attempt be sent? Counts it. */
-bool budget_first(struct budget *budget, uint64_t now_ns, struct sim_rng *rng);
-/* May `task`, which has just failed, be retried? */
-bool budget_retry(struct budget *budget, uint64_t now_ns, struct task *task, bool timed_out,
-	struct sim_rng *rng);
-void budget_sent(struct budget *budget, uint64_t now_ns);
-void budget_ended(struct budget *budget, uint64_t now_ns, const struct task *task, bool success,
-	bool rejected);
 
 /* ---- Tasks and calls ---- */
 
@@ -100,7 +53,7 @@ struct call {
 };
 
 struct server {
-	struct gate gate;
+	struct sim_gate gate;
 	uint32_t busy;
 	uint32_t head, tail; /* waiting calls */
 	uint64_t queued;
@@ -131,7 +84,7 @@ struct service {
 
 struct traffic {
 	struct sim_traffic_options options;
-	struct budget *budget;
+	struct sim_budget budget;
 	struct sim_rng rng;
 	uint64_t originals; /* sent so far */
 	double load;

@@ -36,7 +36,7 @@ struct sim_services *sim_services_new(const struct sim_services_options *options
 static void service_free(struct service *service)
 {
 	for (uint32_t i = 0; service->servers && i < service->options.servers; i++)
-		gate_free(&service->servers[i].gate);
+		sim_gate_free(&service->servers[i].gate);
 	cache_free(&service->cache);
 	free(service->servers);
 	free(service->upstream);
@@ -45,7 +45,6 @@ static void service_free(struct service *service)
 
 static void traffic_free(struct traffic *traffic)
 {
-	budget_free(traffic->budget);
 	free(traffic->windows);
 	free(traffic->schedule_ns);
 	free(traffic->level_originals);
@@ -101,7 +100,7 @@ int sim_services_add(struct sim_services *s, const struct sim_service_options *o
 	for (uint32_t i = 0; i < service->options.servers; i++) {
 		service->servers[i].head = service->servers[i].tail = NOBODY;
 		service->servers[i].slow = 1.0;
-		if (gate_init(&service->servers[i].gate, &service->options.gate) < 0)
+		if (sim_gate_init(&service->servers[i].gate, &service->options.gate) < 0)
 			return -1;
 	}
 	sim_rng_init(&service->rng, s->options.seed, 100 + index);
@@ -115,6 +114,19 @@ int sim_services_add(struct sim_services *s, const struct sim_service_options *o
 	return (int)index;
 }
 
+static int init_budget(struct sim_budget *budget, const struct sim_traffic_options *o)
+{
+	uint64_t burst = o->budget_burst > 0 ? o->budget_burst : (uint64_t)o->budget_rate;
+	struct sim_budget_options options = {
+		.kind = o->budget,
+		.bucket = { .rate = (uint64_t)(o->budget_rate * 1000.0),
+			.per_ns = 1000 * SIM_NS_PER_S,
+			.burst = burst > 0 ? burst : 1 },
+		.share_ppm = (uint32_t)(o->budget_rate * 1e6),
+	};
+	return sim_budget_init(budget, &options);
+}
+
 int sim_services_traffic(struct sim_services *s, const struct sim_traffic_options *options)
 {
 	uint32_t levels = options->business_levels ? options->business_levels : 1;
@@ -123,8 +135,8 @@ int sim_services_traffic(struct sim_services *s, const struct sim_traffic_option
 		(options->loop == SIM_LOOP_PACED && options->rate_qps < 1e-3) ||
 		options->rate_qps < 0.0 || options->budget >= SIM_BUDGET_KINDS)
 		return -1;
-	struct budget *budget = budget_new(options);
-	if (!budget)
+	struct sim_budget budget;
+	if (init_budget(&budget, options) < 0)
 		return -1;
 	struct traffic *traffic = sim_alloc(1, sizeof(*traffic));
 	traffic->options = *options;
@@ -344,7 +356,7 @@ void sim_services_result(
 	const struct sim_services *s, uint32_t index, struct sim_service_result *result)
 {
 	const struct service *service = &s->services[index];
-	struct cancel_dagor *dagor = gate_dagor(&s->services[index].servers[0].gate);
+	struct cancel_dagor *dagor = sim_gate_dagor(&s->services[index].servers[0].gate);
 	*result = service->result;
 	result->probes = service->probes;
 	result->probe_count = service->probes ? s->bins : 0;

@@ -5,8 +5,7 @@
  * A service has servers, a server has workers and one queue. A request enters at one service; each
  * call does its own work on a worker, then makes the calls its service declares, in order, and
  * answers. A task succeeds when every call of its tree did, before its client gave up. Work for a
- * client that has left is done all the same. Gates stand at servers, budgets at clients; both are
- * libcancel's own objects, or the three hooks of base/policy.h.
+ * client that has left is done all the same. Gates stand at servers, budgets at clients (admission/).
  *
  * A run is a function of its description and seed; ties at one instant as in base/events.h. It ends at
  * duration_ns or at a bound that the result names.
@@ -18,11 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cancel/admission/dagor.h>
-
+#include "sim/admission/budget.h"
+#include "sim/admission/gate.h"
 #include "sim/base/dist.h"
 #include "sim/base/histogram.h"
-#include "sim/base/policy.h"
 
 #define SIM_SERVICES_MAX 12
 #define SIM_SERVERS_MAX	 16 /* of a service */
@@ -31,34 +29,6 @@
 #define SIM_CHANGES_MAX	 64
 
 struct sim_services; /* opaque */
-
-/* ---- Gates ---- */
-
-enum sim_gate_kind {
-	SIM_SHED_NONE,
-	SIM_SHED_RANDOM,  /* a coin with p = rate / requests of the last second */
-	SIM_SHED_CODEL,	  /* at the head of the queue, by its delay */
-	SIM_SHED_SEDA,	  /* a rate steered by the 99th percentile of response times */
-	SIM_SHED_DAGOR_Q, /* priorities, steered by queuing time */
-	SIM_SHED_DAGOR_R, /* priorities, steered by response time */
-	SIM_SHED_HOOKS,	  /* the three hooks of `policy`, shared by all servers of the service */
-	SIM_SHED_KINDS,
-};
-
-struct sim_gate_options {
-	enum sim_gate_kind kind;
-	double rate_qps;       /* RANDOM: what one server lets in */
-	uint64_t target_ns;    /* CODEL, SEDA; 0: theirs */
-	uint64_t threshold_ns; /* DAGOR; 0: its own, by signal */
-	uint64_t window_ns;    /* DAGOR; 0: its own */
-	uint32_t window_requests;
-	enum cancel_dagor_rule rule;
-	uint32_t business_levels; /* DAGOR: those in use; 0: 64. What callers shed is spread over
-				     them */
-	bool collaborative; /* DAGOR: levels ride on replies and callers refuse before sending */
-	struct sim_policy policy; /* HOOKS */
-};
-const char *sim_gate_kind_name(enum sim_gate_kind kind);
 
 /* ---- Services ---- */
 
@@ -101,18 +71,6 @@ struct sim_service_options { /* zero = default, in brackets */
 };
 
 /* ---- Clients ---- */
-
-enum sim_budget_kind {
-	SIM_BUDGET_NONE,
-	SIM_BUDGET_BUCKET,
-	SIM_BUDGET_FINAGLE,
-	SIM_BUDGET_GRPC,
-	SIM_BUDGET_ENVOY,
-	SIM_BUDGET_AWS,
-	SIM_BUDGET_SRE, /* throttles first attempts too */
-	SIM_BUDGET_KINDS,
-};
-const char *sim_budget_kind_name(enum sim_budget_kind kind);
 
 enum sim_loop {
 	SIM_LOOP_FIXED,	  /* open: every 1/rate */

@@ -21,37 +21,9 @@ struct scope_count {
 
 struct world {
 	const struct sim_gated_server *setup;
-	struct cancel_dagor gate;
-	struct cancel_bucket bucket;
+	struct sim_guard guard;
 	struct scope_count whole, second_half;
 };
-
-/* Set once, where the request enters; a retry inherits it. */
-static uint32_t priority_of(const struct world *world, uint64_t original)
-{
-	uint32_t levels = world->setup->levels;
-	return cancel_dagor_priority(&world->gate, original * world->setup->single.interval_ns,
-		(uint32_t)(original % levels), original / levels);
-}
-
-static bool admit(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
-{
-	struct world *world = state;
-	return cancel_dagor_admit(&world->gate, now_ns, priority_of(world, attempt->original));
-}
-
-static bool allow_retry(void *state, uint64_t now_ns, const struct sim_attempt *attempt)
-{
-	struct world *world = state;
-	(void)attempt;
-	return cancel_bucket_admit(&world->bucket, now_ns, 1);
-}
-
-static void observe_queuing(void *state, uint64_t now_ns, uint64_t queuing_ns)
-{
-	struct world *world = state;
-	cancel_dagor_observe(&world->gate, now_ns, queuing_ns);
-}
 
 static void count(struct scope_count *scope, const struct sim_attempt *attempt, uint32_t level,
 	uint64_t latency_ns, bool in_time)
@@ -73,27 +45,27 @@ static void served(void *state, const struct sim_attempt *attempt, uint64_t done
 
 static int world_init(struct world *world, const struct sim_gated_server *setup)
 {
-	struct cancel_dagor_options gate = {
-		.struct_size = sizeof(gate),
-		.business_levels = setup->levels,
-		.user_levels = setup->gate == SIM_GATE_FINE ? FINE_LEVELS : 1,
-		.rule = setup->rule,
-		.window_ns = setup->window_ns,
-		.window_requests = setup->window_requests,
-		.threshold_ns = setup->threshold_ns,
-	};
-	struct cancel_bucket_options bucket = {
-		.struct_size = sizeof(bucket),
-		.rate = setup->budget_per_s,
-		.burst = setup->burst,
+	struct sim_guard_options guard = {
+		.gate = {
+			.kind = setup->gate == SIM_GATE_NONE ? SIM_SHED_NONE : SIM_SHED_DAGOR_Q,
+			.business_levels = setup->levels,
+			.user_levels = setup->gate == SIM_GATE_FINE ? FINE_LEVELS : 1,
+			.rule = setup->rule,
+			.window_ns = setup->window_ns,
+			.window_requests = setup->window_requests,
+			.threshold_ns = setup->threshold_ns,
+		},
+		.budget = {
+			.kind = setup->budget_per_s ? SIM_BUDGET_BUCKET : SIM_BUDGET_NONE,
+			.bucket = { .rate = setup->budget_per_s },
+		},
+		.levels = setup->levels,
+		.interval_ns = setup->single.interval_ns,
 	};
 	uint64_t half_ns = setup->single.duration_ns / 2, interval_ns = setup->single.interval_ns;
 	world->setup = setup;
 	world->second_half.from = (half_ns + interval_ns - 1) / interval_ns;
-	return cancel_dagor_init(&world->gate, &gate) < 0 ||
-			       cancel_bucket_init(&world->bucket, &bucket) < 0
-		       ? -1
-		       : 0;
+	return sim_guard_init(&world->guard, &guard);
 }
 
 /* Originals of one level in [from, to). */
@@ -123,16 +95,21 @@ static void scope_result(const struct world *world, const struct scope_count *sc
 	}
 }
 
+static void read_result(const struct world *world, struct sim_gated_server_result *result)
+{
+	const struct cancel_dagor *dagor = sim_gate_dagor(&world->guard.gate);
+	scope_result(world, &world->whole, &result->windows, 0, &result->whole);
+	scope_result(world, &world->second_half, &result->windows, result->windows.count / 2,
+		&result->second_half);
+	result->cursor = dagor ? dagor->cursor : 0;
+	result->cursor_levels = dagor ? dagor->levels : 0;
+}
+
 int sim_gated_server_run(
 	const struct sim_gated_server *setup, struct sim_gated_server_result *result)
 {
 	struct world *world = sim_alloc(1, sizeof(*world));
-	struct sim_policy policy = {
-		.state = world,
-		.admit = setup->gate != SIM_GATE_NONE ? admit : NULL,
-		.observe_queuing = setup->gate != SIM_GATE_NONE ? observe_queuing : NULL,
-		.allow_retry = setup->has_budget ? allow_retry : NULL,
-	};
+	struct sim_policy policy;
 	struct sim_causal_options options = {
 		.policy = &policy,
 		.retry_on_reject = setup->retry_on_reject,
@@ -143,18 +120,15 @@ int sim_gated_server_run(
 		.events_limit = setup->events_limit,
 	};
 	*result = (struct sim_gated_server_result){ 0 };
-	if (world_init(world, setup) < 0) {
-		free(world);
-		return -1;
+	int status = world_init(world, setup);
+	if (status == 0) {
+		policy = sim_guard_policy(&world->guard);
+		sim_causal(&setup->single, &options, &result->windows, NULL);
+		read_result(world, result);
 	}
-	sim_causal(&setup->single, &options, &result->windows, NULL);
-	scope_result(world, &world->whole, &result->windows, 0, &result->whole);
-	scope_result(world, &world->second_half, &result->windows, result->windows.count / 2,
-		&result->second_half);
-	result->cursor = world->gate.cursor;
-	result->cursor_levels = world->gate.levels;
+	sim_guard_free(&world->guard);
 	free(world);
-	return 0;
+	return status;
 }
 
 void sim_gated_server_free(struct sim_gated_server_result *result)
@@ -176,7 +150,7 @@ struct sim_gated_server sim_gated_server_read(const struct sim_run *run, uint64_
 	};
 }
 
-const char *sim_gate_name(enum sim_gate gate)
+const char *sim_gate_name(enum sim_gate_levels gate)
 {
 	static const char *const names[] = { "none", "coarse", "fine" };
 	return names[gate];

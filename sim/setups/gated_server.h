@@ -6,15 +6,13 @@
 #ifndef SIM_SETUPS_GATED_SERVER_H
 #define SIM_SETUPS_GATED_SERVER_H
 
-#include <cancel/admission/bucket.h>
-#include <cancel/admission/dagor.h>
-
+#include "sim/admission/guard.h"
 #include "sim/report/lane.h"
 #include "sim/single/single.h"
 
 #define SIM_LEVELS_MAX 16
 
-enum sim_gate {
+enum sim_gate_levels {
 	SIM_GATE_NONE,
 	SIM_GATE_COARSE, /* bare levels: the literal contract */
 	SIM_GATE_FINE,	 /* 128 user levels each */
@@ -22,13 +20,12 @@ enum sim_gate {
 
 struct sim_gated_server {
 	struct sim_single single;
-	enum sim_gate gate;
+	enum sim_gate_levels gate;
 	enum cancel_dagor_rule rule;
 	uint32_t levels;
 	uint64_t window_ns, threshold_ns;
 	uint32_t window_requests;
-	bool has_budget;
-	uint64_t budget_per_s, burst; /* burst 0: as the budget */
+	uint64_t budget_per_s; /* 0: no budget */
 	bool retry_on_reject;
 	uint64_t reject_backoff_ns, reject_cost_ns;
 	uint64_t events_limit;
@@ -71,7 +68,7 @@ void sim_gated_server_free(struct sim_gated_server_result *result);
 
 /* Those keys into a set-up with no gate and no budget. */
 struct sim_gated_server sim_gated_server_read(const struct sim_run *run, uint64_t load_qps);
-const char *sim_gate_name(enum sim_gate gate);
+const char *sim_gate_name(enum sim_gate_levels gate);
 const char *sim_rule_name(enum cancel_dagor_rule rule);
 
 #endif

@@ -2,6 +2,8 @@
 /* From the keys of a lane to the single-server model, and the words for how a run ended. */
 #include "sim/setups/single_keys.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static uint64_t value(const struct sim_run *run, const char *key)
@@ -48,4 +50,21 @@ const char *sim_end_name(enum sim_end end)
 {
 	static const char *const names[] = { "healed", "undecided", "metastable" };
 	return names[end];
+}
+
+enum sim_end sim_single_try(struct sim_run *run, const struct sim_single *single,
+	struct sim_guard *guard, int64_t *second, const char *format, ...)
+{
+	struct sim_windows windows;
+	char subject[128];
+	va_list args;
+	sim_sweep(single, guard ? sim_budget_allows : NULL, guard ? &guard->budget : NULL,
+		run->events_limit, &windows);
+	va_start(args, format);
+	vsnprintf(subject, sizeof(subject), format, args);
+	va_end(args);
+	sim_note_bound(run, windows.bound, "%s:", subject);
+	enum sim_end end = sim_single_end(&windows, single, second);
+	sim_windows_free(&windows);
+	return end;
 }

@@ -3,6 +3,7 @@
 #ifndef SIM_SETUPS_SINGLE_KEYS_H
 #define SIM_SETUPS_SINGLE_KEYS_H
 
+#include "sim/admission/guard.h"
 #include "sim/report/lane.h"
 #include "sim/single/single.h"
 
@@ -42,6 +43,12 @@
 		"duration_s", SIM_KEY_INT, fallback, 1, 1000000, NULL, "arrivals end here"         \
 	}
 
+#define SIM_KEY_ENGINE                                                                             \
+	{                                                                                          \
+		"engine", SIM_KEY_CHOICE, "sweep", 0, 0, "sweep|causal",                           \
+			"both give the same windows; the sweep is faster"                          \
+	}
+
 /* Those of the keys above that the lane declares, into a model; the rest stays zero. */
 struct sim_single sim_single_read(const struct sim_run *run, uint64_t load_qps);
 
@@ -54,5 +61,10 @@ enum sim_end {
 enum sim_end sim_single_end(
 	const struct sim_windows *windows, const struct sim_single *single, int64_t *second);
 const char *sim_end_name(enum sim_end end);
+/* One sweep, judged; `guard` is NULL or keeps the budget. `format` names the run in a note, should a
+ * bound end it. */
+__attribute__((format(printf, 5, 6))) enum sim_end sim_single_try(struct sim_run *run,
+	const struct sim_single *single, struct sim_guard *guard, int64_t *second,
+	const char *format, ...);
 
 #endif

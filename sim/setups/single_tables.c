@@ -9,8 +9,17 @@
 
 #define SAMPLE_ROWS 12 /* evenly spaced, when none of the wanted seconds exist */
 
-void sim_single_judge(struct sim_single_result *result)
+void sim_single_run(struct sim_run *run, struct sim_guard *guard, struct sim_single_result *result)
 {
+	struct sim_policy policy = { 0 };
+	struct sim_causal_options causal = { .policy = &policy, .events_limit = run->events_limit };
+	if (guard)
+		policy = sim_guard_policy(guard);
+	if (sim_int(run, "engine") == 0)
+		sim_sweep(&result->single, guard ? sim_budget_allows : NULL,
+			guard ? &guard->budget : NULL, run->events_limit, &result->windows);
+	else
+		sim_causal(&result->single, &causal, &result->windows, NULL);
 	result->end = sim_single_end(&result->windows, &result->single, &result->heal_second);
 }
 
@@ -141,9 +150,7 @@ void sim_single_ends(struct sim_run *run, const struct sim_single_result *result
 			sim_put_text(table, "never");
 		sim_put_int(table, (int64_t)backlog_after_outage(&results[i]));
 		sim_put_int(table, (int64_t)results[i].windows.attempts);
-		if (results[i].windows.bound)
-			sim_note(run->report, "%s: stopped at its bound on the %s",
-				results[i].label, results[i].windows.bound);
+		sim_note_bound(run, results[i].windows.bound, "%s:", results[i].label);
 	}
 	if (count == 1)
 		single_facts(run, &results[0]);

@@ -14,8 +14,9 @@ struct sim_single_result {
 	int64_t heal_second; /* -1: not healed */
 };
 
-/* Fills in `end` and `heal_second`. */
-void sim_single_judge(struct sim_single_result *result);
+/* Runs result->single on the engine the keys name and judges it; `guard` is NULL or keeps the
+ * budget. */
+void sim_single_run(struct sim_run *run, struct sim_guard *guard, struct sim_single_result *result);
 void sim_single_results_free(struct sim_single_result *results, size_t count);
 
 /* CSV and JSON, a run after the other: second, offered, rejected, goodput, backlog, `value_name`. */

@@ -6,9 +6,7 @@
 #ifndef SIM_SETUPS_STORM_POLICY_H
 #define SIM_SETUPS_STORM_POLICY_H
 
-#include <cancel/admission/bucket.h>
-#include <cancel/admission/dagor.h>
-
+#include "sim/admission/guard.h"
 #include "sim/report/lane.h"
 #include "sim/setups/storm.h"
 #include "sim/setups/world_keys.h"
@@ -28,16 +26,16 @@ unsigned sim_defence_bits(size_t choice);
 const char *sim_defence_name(size_t choice);
 
 struct sim_defender { /* state of one run */
-	struct cancel_bucket bucket;
-	struct cancel_dagor gate;
+	struct sim_guard guard;
 	struct cancel_pipeline_config pipeline;
-	uint64_t interval_ns;
 };
 
 /* Arms `storm` with the defences; the defender must outlive the run. The keys are
  * SIM_KEYS_DEFENCE's. 0, or -1 when an option is refused. */
 int sim_defend(const struct sim_run *run, unsigned bits, struct sim_defender *defender,
 	struct sim_storm *storm);
+/* Of one that was allocated. */
+void sim_defender_free(struct sim_defender *defender);
 
 #define SIM_KEYS_DEFENCE                                                                           \
 	{ "budget", SIM_KEY_INT, "15", 1, 1000000, NULL, "retries a second the budget allows" },   \

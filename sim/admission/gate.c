@@ -3,24 +3,20 @@
  * Gates at servers, as one shape: libcancel's admission objects, a coin, or a user's hooks. Decides
  * when each is asked and told; what it answers is the object's own business.
  */
+#include "sim/admission/gate.h"
+
 #include <stdlib.h>
 
+#include "sim/base/clock.h"
 #include "sim/base/memory.h"
-#include "sim/service/parts.h"
 
-const char *sim_gate_kind_name(enum sim_gate_kind kind)
-{
-	static const char *const names[] = { "none", "random", "codel", "seda", "dagor-q",
-		"dagor-r", "hooks" };
-	return names[kind];
-}
-
-static int dagor_init(struct gate *gate, bool response)
+static int dagor_init(struct sim_gate *gate, bool response)
 {
 	const struct sim_gate_options *o = gate->options;
 	struct cancel_dagor_options options = {
 		.struct_size = sizeof(options),
 		.business_levels = o->business_levels,
+		.user_levels = o->user_levels,
 		.rule = o->rule,
 		.signal = response ? CANCEL_DAGOR_RESPONSE_TIME : CANCEL_DAGOR_QUEUING_TIME,
 		.threshold_ns = o->threshold_ns,
@@ -31,7 +27,7 @@ static int dagor_init(struct gate *gate, bool response)
 	return cancel_dagor_init(gate->dagor, &options) < 0 ? -1 : 0;
 }
 
-int gate_init(struct gate *gate, const struct sim_gate_options *options)
+int sim_gate_init(struct sim_gate *gate, const struct sim_gate_options *options)
 {
 	struct cancel_codel_options codel = { .struct_size = sizeof(codel),
 		.target_ns = options->target_ns };
@@ -56,22 +52,22 @@ int gate_init(struct gate *gate, const struct sim_gate_options *options)
 	}
 }
 
-void gate_free(struct gate *gate)
+void sim_gate_free(struct sim_gate *gate)
 {
-	if (gate_dagor(gate))
+	if (sim_gate_dagor(gate))
 		free(gate->dagor);
 }
 
-struct cancel_dagor *gate_dagor(struct gate *gate)
+struct cancel_dagor *sim_gate_dagor(const struct sim_gate *gate)
 {
 	bool is = gate->options && (gate->options->kind == SIM_SHED_DAGOR_Q ||
 					   gate->options->kind == SIM_SHED_DAGOR_R);
 	return is ? gate->dagor : NULL;
 }
 
-static bool coin_admit(struct gate *gate, uint64_t now_ns, struct sim_rng *rng)
+static bool coin_admit(struct sim_gate *gate, uint64_t now_ns, struct sim_rng *rng)
 {
-	struct coin *coin = &gate->coin;
+	struct sim_coin *coin = &gate->coin;
 	uint64_t second = now_ns / SIM_NS_PER_S;
 	if (second != coin->second) {
 		coin->last_requests = second == coin->second + 1 ? coin->requests : 0;
@@ -82,8 +78,8 @@ static bool coin_admit(struct gate *gate, uint64_t now_ns, struct sim_rng *rng)
 	return sim_rng_unit(rng) * (double)coin->last_requests < gate->options->rate_qps;
 }
 
-bool gate_admit(
-	struct gate *gate, uint64_t now_ns, const struct sim_attempt *attempt, struct sim_rng *rng)
+bool sim_gate_admit(struct sim_gate *gate, uint64_t now_ns, const struct sim_attempt *attempt,
+	struct sim_rng *rng)
 {
 	const struct sim_policy *policy = &gate->options->policy;
 	switch (gate->options->kind) {
@@ -101,7 +97,7 @@ bool gate_admit(
 	}
 }
 
-bool gate_start(struct gate *gate, uint64_t now_ns, uint64_t queuing_ns)
+bool sim_gate_start(struct sim_gate *gate, uint64_t now_ns, uint64_t queuing_ns)
 {
 	const struct sim_policy *policy = &gate->options->policy;
 	switch (gate->options->kind) {
@@ -119,7 +115,7 @@ bool gate_start(struct gate *gate, uint64_t now_ns, uint64_t queuing_ns)
 	}
 }
 
-void gate_answered(struct gate *gate, uint64_t now_ns, uint64_t response_ns)
+void sim_gate_answered(struct sim_gate *gate, uint64_t now_ns, uint64_t response_ns)
 {
 	if (gate->options->kind == SIM_SHED_SEDA)
 		cancel_seda_observe(&gate->seda, now_ns, response_ns);
