@@ -5,8 +5,8 @@
  * passes that part on. Delay is conserved: what cannot be laid at a task's door (tasks that ended,
  * holds nobody saw) is rooted at the resource and blamed on nobody.
  *
- * Waiters of an instance that wait for the same holders share a *front*, so the work is holders x
- * fronts, not holders x waiters.
+ * Waiters of an instance that wait for the same holders form a group, which one of their waits
+ * stands for. So the work is holders x groups, not holders x waiters.
  */
 #include "libcancel/core/attribute.h"
 
@@ -19,7 +19,7 @@
 
 struct flow {
 	struct attribution *a;
-	struct contested *c;
+	struct contended *c;
 	struct history *h;
 	const struct cancel_ledger *ledger;
 	const struct window *w;
@@ -39,129 +39,128 @@ static uint64_t charged_ns(const struct flow *f, uint32_t r)
 	return res->wait_ns;
 }
 
-static bool blocks(
-	const struct flow *f, const struct holding *holding, uint8_t resource, uint8_t mask)
+static bool blocks(const struct flow *f, const struct use *use, uint8_t resource, uint8_t mask)
 {
-	return f->c->types[resource] != CANCEL_LOCK || (holding->modes & mask);
+	return f->c->types[resource] != CANCEL_LOCK || (use->modes & mask);
 }
 
 /* Use of the instance within the last `span_ns`, in which somebody waited: a slot held all along is
  * blamed for that part of its time only. */
-static uint64_t use_within(const struct flow *f, const struct holding *holding, uint64_t span_ns)
+static uint64_t use_within(const struct flow *f, const struct use *use, uint64_t span_ns)
 {
-	if (f->c->types[f->c->sites[holding->site].resource] != CANCEL_QUEUE ||
-		holding->held_ns <= span_ns)
-		return holding->overlap_ns;
-	return fixed_scale(span_ns, holding->overlap_ns, holding->held_ns);
+	if (f->c->types[f->c->instances[use->instance].resource] != CANCEL_QUEUE ||
+		use->held_ns <= span_ns)
+		return use->overlap_ns;
+	return fixed_scale(span_ns, use->overlap_ns, use->held_ns);
 }
 
 /* What the shares of an instance's users are parts of: the whole use there could have been over
  * `span_ns`, or was. So a task that held it for a tenth of the time is blamed for a tenth, and k
  * sharers for 1/k each. */
 static uint64_t divisor_of(
-	const struct flow *f, const struct site *site, uint8_t mask, uint64_t span_ns)
+	const struct flow *f, const struct instance *instance, uint8_t mask, uint64_t span_ns)
 {
-	const struct cancel_ledger_resource *res = &f->ledger->resources[site->resource];
+	const struct cancel_ledger_resource *res = &f->ledger->resources[instance->resource];
 	uint64_t use_ns = 0, whole_ns = span_ns;
-	switch (f->c->types[site->resource]) {
+	switch (f->c->types[instance->resource]) {
 	case CANCEL_MEMORY:
-		return fixed_max(f->w->resources[site->resource].use_ns, site->use_ns);
+		return fixed_max(f->w->resources[instance->resource].use_ns, instance->use_ns);
 	case CANCEL_QUEUE:
 		whole_ns = span_ns * fixed_max(res->capacity, 1);
 		break;
 	case CANCEL_LOCK:
 		break;
 	}
-	for (uint32_t i = site->first_holding; i != NONE; i = f->c->holdings[i].next_of_site) {
-		if (blocks(f, &f->c->holdings[i], site->resource, mask))
-			use_ns += use_within(f, &f->c->holdings[i], span_ns);
+	for (uint32_t i = instance->first_use; i != NONE; i = f->c->uses[i].next_of_instance) {
+		if (blocks(f, &f->c->uses[i], instance->resource, mask))
+			use_ns += use_within(f, &f->c->uses[i], span_ns);
 	}
 	return fixed_max(use_ns, whole_ns);
 }
 
 /* How long somebody waited for the instance, up to now. */
-static uint64_t span_of(const struct flow *f, const struct site *site)
+static uint64_t span_of(const struct flow *f, const struct instance *instance)
 {
-	return f->w->now_ns - site->start_ns;
+	return f->w->now_ns - instance->start_ns;
 }
 
 /* The modes whose holders keep this waiter waiting: those that conflict with its own, and those the
- * waiters ahead wait for, where they bar it. */
-static uint8_t blocked_by(const struct flow *f, const struct site *site, const struct waiting *wait)
+ * waiters ahead wait for, where they block it. */
+static uint8_t blocked_by(
+	const struct flow *f, const struct instance *instance, const struct waiting *wait)
 {
-	uint8_t mask = contested_blockers(f->c, wait->resource, wait->mode), all = 0;
+	uint8_t mask = contended_conflicts(f->c, wait->resource, wait->mode), all = 0;
 	uint8_t own = mask;
 	if (wait->mode == 0 || wait->since_ns == 0)
 		return mask;
 	for (uint32_t a = 0; a < CANCEL_LOCK_MODES_MAX; a++) {
-		if (site->first_since_ns[a] > wait->since_ns)
+		if (instance->first_since_ns[a] > wait->since_ns)
 			continue;
-		all |= site->bars[a];
+		all |= instance->blocked_by[a];
 		if (own >> a & 1)
-			mask |= site->bars[a];
+			mask |= instance->blocked_by[a];
 	}
-	/* Held by nobody in its way: first come, first served, and everyone ahead bars it. */
-	return (site->held_modes & mask) ? mask : (uint8_t)(mask | all);
+	/* Held by nobody in its way: first come, first served, and everyone ahead blocks it. */
+	return (instance->held_modes & mask) ? mask : (uint8_t)(mask | all);
 }
 
-static void join_front(const struct flow *f, uint32_t index)
+static void join_group(const struct flow *f, uint32_t index)
 {
 	struct waiting *wait = &f->h->waits[index];
-	struct site *site = &f->c->sites[wait->site];
+	struct instance *instance = &f->c->instances[wait->instance];
 	if (f->c->types[wait->resource] == CANCEL_LOCK)
-		wait->blocked_by = blocked_by(f, site, wait);
-	for (uint32_t i = site->first_front; i != NONE; i = f->h->waits[i].next_front) {
+		wait->blocked_by = blocked_by(f, instance, wait);
+	for (uint32_t i = instance->first_group; i != NONE; i = f->h->waits[i].next_group) {
 		if (f->h->waits[i].blocked_by == wait->blocked_by) {
-			wait->front = i;
+			wait->group = i;
 			return;
 		}
 	}
-	wait->front = index;
-	wait->next_front = site->first_front;
-	wait->divisor_ns = divisor_of(f, site, wait->blocked_by, span_of(f, site));
-	site->first_front = index;
+	wait->group = index;
+	wait->next_group = instance->first_group;
+	wait->divisor_ns = divisor_of(f, instance, wait->blocked_by, span_of(f, instance));
+	instance->first_group = index;
 }
 
-/* How much of the holding's time its task spent in this wait. */
+/* How much of the time of this use its task spent in this wait. */
 static uint64_t concurrent_ns(
-	const struct flow *f, const struct waiting *wait, const struct holding *holding)
+	const struct flow *f, const struct waiting *wait, const struct use *use)
 {
 	const struct window_resource *res = &f->w->resources[wait->resource];
-	uint64_t delta_ns = fixed_min(wait->delta_ns, holding->held_ns);
+	uint64_t delta_ns = fixed_min(wait->delta_ns, use->held_ns);
 	if (f->c->types[wait->resource] == CANCEL_MEMORY) {
 		/* Stalls are strewn over the window; without an SLO their cause is not known. */
 		if (!wait->bears_slo || res->wait_ns == 0)
 			return 0;
-		delta_ns = fixed_scale(wait->delta_ns, holding->held_ns, f->w->length_ns);
+		delta_ns = fixed_scale(wait->delta_ns, use->held_ns, f->w->length_ns);
 		return fixed_scale(delta_ns, charged_ns(f, wait->resource), res->wait_ns);
 	}
 	if (wait->since_ns)
 		return delta_ns;
-	if (wait->site == holding->site || holding->since_ns == 0)
+	if (wait->instance == use->instance || use->since_ns == 0)
 		return 0; /* it waited first and held then */
 	if (wait->acquired_ns)
-		return fixed_min(delta_ns, fixed_minus(wait->acquired_ns, holding->since_ns));
-	return fixed_scale(wait->delta_ns, holding->held_ns, f->w->length_ns);
+		return fixed_min(delta_ns, fixed_minus(wait->acquired_ns, use->since_ns));
+	return fixed_scale(wait->delta_ns, use->held_ns, f->w->length_ns);
 }
 
 /* Passes on what the holder lost to its own waits; returns what stays with it. */
-static uint64_t pass_on(const struct flow *f, const struct holding *holding, uint64_t blame_ns)
+static uint64_t pass_on(const struct flow *f, const struct use *use, uint64_t blame_ns)
 {
-	uint32_t slot = f->ledger->tasks[holding->task].slot, first = f->h->tasks[slot].first_wait;
+	uint32_t slot = f->ledger->tasks[use->task].slot, first = f->h->tasks[slot].first_wait;
 	uint64_t waited_ns = 0, passed_ns, kept_ns = blame_ns;
 	if (first == NONE)
 		return blame_ns;
 	for (uint32_t i = first; i != NONE; i = f->h->waits[i].next_of_task)
-		waited_ns += concurrent_ns(f, &f->h->waits[i], holding);
+		waited_ns += concurrent_ns(f, &f->h->waits[i], use);
 	if (waited_ns == 0)
 		return blame_ns;
-	passed_ns = fixed_scale(blame_ns, fixed_min(waited_ns, holding->held_ns), holding->held_ns);
+	passed_ns = fixed_scale(blame_ns, fixed_min(waited_ns, use->held_ns), use->held_ns);
 	for (uint32_t i = first; i != NONE; i = f->h->waits[i].next_of_task) {
 		const struct waiting *wait = &f->h->waits[i];
-		uint64_t part_ns =
-			fixed_scale(passed_ns, concurrent_ns(f, wait, holding), waited_ns);
+		uint64_t part_ns = fixed_scale(passed_ns, concurrent_ns(f, wait, use), waited_ns);
 
-		f->h->waits[wait->front].next_ns += part_ns;
+		f->h->waits[wait->group].next_ns += part_ns;
 		kept_ns -= part_ns;
 	}
 	return kept_ns;
@@ -179,25 +178,25 @@ static void blame_nobody(struct flow *f, uint32_t r, uint64_t delay_ns)
 
 /* Shares `delay_ns` of the instance out to its users that block `mask`; `divisor_ns` is that of
  * `span_ns`. */
-static void spread(struct flow *f, const struct site *site, uint8_t mask, uint64_t span_ns,
+static void spread(struct flow *f, const struct instance *instance, uint8_t mask, uint64_t span_ns,
 	uint64_t divisor_ns, uint64_t delay_ns)
 {
-	uint64_t *rooted_ns = &f->a->rooted_ns[site->resource];
-	bool passes = !f->last && f->c->types[site->resource] != CANCEL_MEMORY;
+	uint64_t *rooted_ns = &f->a->rooted_ns[instance->resource];
+	bool passes = !f->last && f->c->types[instance->resource] != CANCEL_MEMORY;
 	uint64_t nobody_ns = delay_ns;
-	for (uint32_t i = site->first_holding; i != NONE; i = f->c->holdings[i].next_of_site) {
-		struct holding *holding = &f->c->holdings[i];
+	for (uint32_t i = instance->first_use; i != NONE; i = f->c->uses[i].next_of_instance) {
+		struct use *use = &f->c->uses[i];
 		uint64_t blame_ns, kept_ns;
 
-		if (holding->overlap_ns == 0 || !blocks(f, holding, site->resource, mask))
+		if (use->overlap_ns == 0 || !blocks(f, use, instance->resource, mask))
 			continue;
-		blame_ns = fixed_scale(delay_ns, use_within(f, holding, span_ns), divisor_ns);
+		blame_ns = fixed_scale(delay_ns, use_within(f, use, span_ns), divisor_ns);
 		nobody_ns -= blame_ns;
-		kept_ns = passes ? pass_on(f, holding, blame_ns) : blame_ns;
-		holding->blame_ns += kept_ns;
+		kept_ns = passes ? pass_on(f, use, blame_ns) : blame_ns;
+		use->blame_ns += kept_ns;
 		*rooted_ns += kept_ns;
 	}
-	blame_nobody(f, site->resource, nobody_ns);
+	blame_nobody(f, instance->resource, nobody_ns);
 }
 
 static void inject(const struct flow *f)
@@ -211,7 +210,7 @@ static void inject(const struct flow *f)
 		if (f->c->types[wait->resource] == CANCEL_MEMORY)
 			delay_ns = fixed_scale(delay_ns, charged_ns(f, wait->resource),
 				f->w->resources[wait->resource].wait_ns);
-		f->h->waits[wait->front].blame_ns += delay_ns;
+		f->h->waits[wait->group].blame_ns += delay_ns;
 	}
 }
 
@@ -226,15 +225,15 @@ static void find_ended(struct flow *f)
 	}
 }
 
-/* The part of the ended tasks' delay at the site's resource that is shared out at this site. */
-static uint64_t ended_share_ns(const struct flow *f, const struct site *site)
+/* The part of the ended tasks' delay at the resource that is shared out at this instance. */
+static uint64_t ended_share_ns(const struct flow *f, const struct instance *instance)
 {
-	uint64_t active_wait_ns = f->w->resources[site->resource].active_wait_ns;
-	if (f->c->types[site->resource] == CANCEL_MEMORY)
-		return f->ended_ns[site->resource]; /* its only site */
+	uint64_t active_wait_ns = f->w->resources[instance->resource].active_wait_ns;
+	if (f->c->types[instance->resource] == CANCEL_MEMORY)
+		return f->ended_ns[instance->resource]; /* its only instance */
 	if (active_wait_ns == 0)
 		return 0;
-	return fixed_scale(f->ended_ns[site->resource], site->delay_ns, active_wait_ns);
+	return fixed_scale(f->ended_ns[instance->resource], instance->delay_ns, active_wait_ns);
 }
 
 /* Waits of tasks that ended in the window: where is known by resource only, so they go to the
@@ -244,42 +243,42 @@ static void spread_ended(struct flow *f)
 {
 	uint64_t left_ns[CANCEL_RESOURCES_MAX];
 	memcpy(left_ns, f->ended_ns, sizeof left_ns);
-	for (uint32_t i = 0; i < f->c->site_count; i++) {
-		const struct site *site = &f->c->sites[i];
-		uint64_t delay_ns = ended_share_ns(f, site);
+	for (uint32_t i = 0; i < f->c->instance_count; i++) {
+		const struct instance *instance = &f->c->instances[i];
+		uint64_t delay_ns = ended_share_ns(f, instance);
 		uint8_t mask = 0;
 
 		if (delay_ns == 0)
 			continue;
-		for (uint32_t k = site->first_front; k != NONE; k = f->h->waits[k].next_front)
+		for (uint32_t k = instance->first_group; k != NONE; k = f->h->waits[k].next_group)
 			mask |= f->h->waits[k].blocked_by;
-		left_ns[site->resource] -= delay_ns;
-		spread(f, site, mask, f->w->length_ns, divisor_of(f, site, mask, f->w->length_ns),
-			delay_ns);
+		left_ns[instance->resource] -= delay_ns;
+		spread(f, instance, mask, f->w->length_ns,
+			divisor_of(f, instance, mask, f->w->length_ns), delay_ns);
 	}
 	for (uint32_t r = 0; r < f->w->resource_count; r++)
 		blame_nobody(f, r, left_ns[r]);
 }
 
-/* One hop: what lies at each front goes to the holders, and what those pass on to the next fronts.
+/* One hop: what lies at each group goes to the holders, and what those pass on to the next groups.
  * False when nothing moves any more. */
 static bool hop(struct flow *f)
 {
 	bool more = false;
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
-		struct waiting *front = &f->h->waits[i];
-		const struct site *site = &f->c->sites[front->site];
+		struct waiting *group = &f->h->waits[i];
+		const struct instance *instance = &f->c->instances[group->instance];
 
-		if (front->blame_ns)
-			spread(f, site, front->blocked_by, span_of(f, site), front->divisor_ns,
-				front->blame_ns);
+		if (group->blame_ns)
+			spread(f, instance, group->blocked_by, span_of(f, instance),
+				group->divisor_ns, group->blame_ns);
 	}
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
-		struct waiting *front = &f->h->waits[i];
+		struct waiting *group = &f->h->waits[i];
 
-		front->blame_ns = front->next_ns;
-		front->next_ns = 0;
-		more |= front->blame_ns != 0;
+		group->blame_ns = group->next_ns;
+		group->next_ns = 0;
+		more |= group->blame_ns != 0;
 	}
 	return more;
 }
@@ -299,9 +298,9 @@ static void follow(struct flow *f)
 static uint64_t unseen_use_ns(const struct flow *f, uint32_t r)
 {
 	uint64_t seen_ns = 0;
-	for (uint32_t i = 0; i < f->c->site_count; i++) {
-		if (f->c->sites[i].resource == r)
-			seen_ns += f->c->sites[i].use_ns;
+	for (uint32_t i = 0; i < f->c->instance_count; i++) {
+		if (f->c->instances[i].resource == r)
+			seen_ns += f->c->instances[i].use_ns;
 	}
 	return fixed_minus(f->w->resources[r].use_ns, seen_ns);
 }
@@ -352,7 +351,7 @@ static bool hand_on(struct flow *f)
 static void flow_all(struct flow *f)
 {
 	for (uint32_t i = 0; i < f->w->wait_count; i++)
-		join_front(f, i);
+		join_group(f, i);
 	inject(f);
 	find_ended(f);
 	follow(f);
@@ -363,21 +362,21 @@ static void flow_all(struct flow *f)
 
 static void remember(const struct flow *f)
 {
-	for (uint32_t i = 0; i < f->c->holding_count; i++) {
-		struct holding *holding = &f->c->holdings[i];
-		uint32_t slot = f->ledger->tasks[holding->task].slot;
-		struct past_usage *usage = &past_usages(f->h, slot)[holding->position];
+	for (uint32_t i = 0; i < f->c->use_count; i++) {
+		struct use *use = &f->c->uses[i];
+		uint32_t slot = f->ledger->tasks[use->task].slot;
+		struct past_usage *usage = &past_usages(f->h, slot)[use->position];
 		uint32_t age;
 
-		if (holding->blame_ns == 0)
+		if (use->blame_ns == 0)
 			continue;
-		if (holding->since_ns)
-			f->c->sites[holding->site].blockers++;
+		if (use->since_ns)
+			f->c->instances[use->instance].sharers++;
 		age = f->w->number - usage->blamed_window;
 		for (uint32_t k = BLAME_WINDOWS; k-- > 0;)
 			usage->blame_us[k] = k >= age ? usage->blame_us[k - age] : 0;
 		usage->blamed_window = f->w->number;
-		usage->blame_us[0] += (uint32_t)fixed_min(holding->blame_ns / 1000, UINT32_MAX);
+		usage->blame_us[0] += (uint32_t)fixed_min(use->blame_ns / 1000, UINT32_MAX);
 	}
 }
 
@@ -385,28 +384,28 @@ static bool find_stuck(const struct flow *f)
 {
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
 		const struct waiting *wait = &f->h->waits[i];
-		const struct site *site;
+		const struct instance *instance;
 
 		if (!wait->overdue || f->c->types[wait->resource] == CANCEL_MEMORY)
 			continue;
-		site = &f->c->sites[wait->site];
-		if (site->holder_count > 1 ||
-			(site->holder_count == 1 && site->holder_task != wait->task))
+		instance = &f->c->instances[wait->instance];
+		if (instance->holder_count > 1 ||
+			(instance->holder_count == 1 && instance->holder_task != wait->task))
 			return true;
 	}
 	return false;
 }
 
-void attribute_step(struct attribution *a, struct contested *c, struct history *h,
+void attribute_step(struct attribution *a, struct contended *c, struct history *h,
 	const struct cancel_ledger *ledger, const struct window *w, bool thorough)
 {
 	struct flow f = { .a = a, .c = c, .h = h, .ledger = ledger, .w = w };
 	a->stuck = a->blamed = false;
 	memset(a->rooted_ns, 0, sizeof a->rooted_ns);
-	contested_clear(c);
+	contended_clear(c);
 	if (w->wait_ns &&
 		(thorough || w->overdue || w->wait_ns >= w->active_ns / 100 * QUIET_PERCENT)) {
-		contested_build(c, h, ledger, w);
+		contended_build(c, h, ledger, w);
 		a->blamed = !c->overflow;
 		a->overflows += c->overflow;
 	}

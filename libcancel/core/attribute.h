@@ -6,7 +6,7 @@
 #ifndef CANCEL_CORE_ATTRIBUTE_H
 #define CANCEL_CORE_ATTRIBUTE_H
 
-#include "libcancel/core/contested.h"
+#include "libcancel/core/contended.h"
 
 #define HOPS_MAX 8u /* longest chain of holders that themselves wait; what is left stays there */
 
@@ -14,12 +14,12 @@ struct attribution {
 	uint64_t rooted_ns[CANCEL_RESOURCES_MAX];		 /* of this window */
 	uint64_t rooted_us[CANCEL_RESOURCES_MAX][BLAME_WINDOWS]; /* newest first */
 	bool stuck;	    /* somebody waits > 3 x its SLO for something another task holds */
-	bool blamed;	    /* holdings carry blame; false: too little delay to look, or no room */
+	bool blamed;	    /* uses carry blame; false: too little delay to look, or no room */
 	uint64_t overflows; /* windows that did not fit */
 };
 
 /* `thorough`: look for who is to blame even when little time is lost. */
-void attribute_step(struct attribution *attribution, struct contested *contested,
+void attribute_step(struct attribution *attribution, struct contended *contended,
 	struct history *history, const struct cancel_ledger *ledger, const struct window *window,
 	bool thorough);
 

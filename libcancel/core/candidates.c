@@ -14,9 +14,10 @@
 #define FAVOURITES 2u /* of the policy: the target and the runner-up */
 
 /* Whether a task may be cancelled at all, whatever it did. */
-static enum cancel_cause bar_of(const struct scene *s, const struct cancel_ledger_task *t)
+static enum cancel_cause exclusion_cause(
+	const struct inputs *in, const struct cancel_ledger_task *t)
 {
-	uint8_t marks = s->history->tasks[t->slot].marks;
+	uint8_t marks = in->history->tasks[t->slot].marks;
 	if (!(t->flags & CANCEL_CANCELLABLE))
 		return CANCEL_CAUSE_NOT_CANCELLABLE;
 	if (t->flags & CANCEL_EXEMPT)
@@ -25,41 +26,41 @@ static enum cancel_cause bar_of(const struct scene *s, const struct cancel_ledge
 		return CANCEL_CAUSE_ALREADY_CANCELLED;
 	if (t->state == CANCEL_BLOCKED)
 		return CANCEL_CAUSE_BLOCKED;
-	if (marks & MARK_NAMED && !s->settings->act)
+	if (marks & MARK_NAMED && !in->settings->act)
 		return CANCEL_CAUSE_MONITOR;
 	if (marks & MARK_ASKED)
-		return s->settings->act && outcomes_escalation_due(s->outcomes, t->id, s->settings,
-						   s->window->now_ns)
+		return in->settings->act && outcomes_escalation_due(in->outcomes, t->id,
+						    in->settings, in->window->now_ns)
 			       ? CANCEL_CAUSE_NONE
 			       : CANCEL_CAUSE_ALREADY_CANCELLED;
 	return t->state == CANCEL_RUNNING ? CANCEL_CAUSE_NONE : CANCEL_CAUSE_ALREADY_CANCELLED;
 }
 
 /* For which resources (bits) a task that may be cancelled is a candidate; for none, and why. */
-static enum cancel_cause qualify(const struct candidates *c, const struct scene *s,
-	const struct cancel_ledger_task *t, const struct stake stakes[CANCEL_RESOURCES_MAX],
-	struct cancel_estimate_input *input, uint64_t *heavy)
+static enum cancel_cause qualify(const struct candidates *c, const struct inputs *in,
+	const struct cancel_ledger_task *t, const struct usage usages[CANCEL_RESOURCES_MAX],
+	struct cancel_estimate_input *input, uint64_t *significant_mask)
 {
 	enum cancel_cause cause = CANCEL_CAUSE_LOW_BLAME;
-	*heavy = 0;
-	for (uint32_t r = 0; r < s->window->resource_count; r++) {
-		uint64_t rooted_us = attribute_rooted_us(s->attribution, r);
+	*significant_mask = 0;
+	for (uint32_t r = 0; r < in->window->resource_count; r++) {
+		uint64_t rooted_us = attribute_rooted_us(in->attribution, r);
 
 		if (c->contention_ppm[r] == 0 ||
-			fixed_ppm(stakes[r].blame_us, rooted_us) < s->settings->blame_ppm)
+			fixed_ppm(usages[r].blame_us, rooted_us) < in->settings->blame_ppm)
 			continue;
 		cause = CANCEL_CAUSE_SHORT_HOLD;
-		if (stake_is_heavy(s, t, r, &stakes[r], input))
-			*heavy |= 1ull << r;
+		if (usage_is_significant(in, t, r, &usages[r], input))
+			*significant_mask |= 1ull << r;
 	}
-	return *heavy ? CANCEL_CAUSE_NONE : cause;
+	return *significant_mask ? CANCEL_CAUSE_NONE : cause;
 }
 
-static void fill(const struct scene *s, const uint32_t weight_ppm[CANCEL_RESOURCES_MAX],
-	const struct cancel_ledger_task *t, const struct stake stakes[CANCEL_RESOURCES_MAX],
+static void fill(const struct inputs *in, const uint32_t weight_ppm[CANCEL_RESOURCES_MAX],
+	const struct cancel_ledger_task *t, const struct usage usages[CANCEL_RESOURCES_MAX],
 	struct cancel_estimate_input *input, struct cancel_candidate *out)
 {
-	struct cancel_choice choice = { .resource_count = s->window->resource_count,
+	struct cancel_choice choice = { .resource_count = in->window->resource_count,
 		.contention_ppm = weight_ppm };
 	*out = (struct cancel_candidate){
 		.task = t->id,
@@ -72,17 +73,17 @@ static void fill(const struct scene *s, const uint32_t weight_ppm[CANCEL_RESOURC
 		.done = t->progress_done,
 		.expected = t->progress_expected,
 	};
-	for (uint32_t r = 0; r < s->window->resource_count; r++) {
-		if (stakes[r].blame_us == 0)
+	for (uint32_t r = 0; r < in->window->resource_count; r++) {
+		if (usages[r].blame_us == 0)
 			continue;
-		out->used_micro[r] = stakes[r].used_micro;
-		out->gain_micro[r] = stake_estimate(s, input, stakes[r].used_micro);
+		out->used_micro[r] = usages[r].used_micro;
+		out->gain_micro[r] = usage_estimate(in, input, usages[r].used_micro);
 		out->blame_ppm[r] =
-			fixed_ppm(stakes[r].blame_us, attribute_rooted_us(s->attribution, r));
+			fixed_ppm(usages[r].blame_us, attribute_rooted_us(in->attribution, r));
 	}
 	if (estimate_is_informed(input))
 		out->remaining_ns = fixed_scale(
-			stake_estimate(s, input, input->age_ns / NS_PER_US), NS_PER_US, 1);
+			usage_estimate(in, input, input->age_ns / NS_PER_US), NS_PER_US, 1);
 	out->score_micro = choose_score(&choice, out);
 }
 
@@ -90,64 +91,64 @@ static void swap(struct candidates *c, uint32_t a, uint32_t b)
 {
 	const struct cancel_candidate candidate = c->list[a];
 	const uint32_t slot = c->slots[a];
-	const uint64_t heavy = c->heavy[a];
+	const uint64_t significant_mask = c->significant_mask[a];
 	c->list[a] = c->list[b];
 	c->slots[a] = c->slots[b];
-	c->heavy[a] = c->heavy[b];
+	c->significant_mask[a] = c->significant_mask[b];
 	c->list[b] = candidate;
 	c->slots[b] = slot;
-	c->heavy[b] = heavy;
+	c->significant_mask[b] = significant_mask;
 }
 
-/* The policy's first and second to the front of the list; how many there are. */
-static uint32_t bring_favourites(struct candidates *c, const struct scene *s)
+/* Brings the policy's first and second choice to the start of the list; how many there are. */
+static uint32_t bring_favourites(struct candidates *c, const struct inputs *in)
 {
-	struct cancel_choice choice = candidates_choice(c, s);
-	uint32_t front = 0;
-	for (; front < FAVOURITES; front++) {
-		choice.candidates = c->list + front;
-		choice.candidate_count = c->count - front;
-		choose_mark_dominated(c->list + front, &choice);
-		int chosen = s->settings->policy->choose(&choice);
+	struct cancel_choice choice = candidates_choice(c, in);
+	uint32_t taken = 0;
+	for (; taken < FAVOURITES; taken++) {
+		choice.candidates = c->list + taken;
+		choice.candidate_count = c->count - taken;
+		choose_mark_dominated(c->list + taken, &choice);
+		int chosen = in->settings->policy->choose(&choice);
 
 		if (chosen < 0 || (uint32_t)chosen >= choice.candidate_count)
 			break;
-		swap(c, front, front + (uint32_t)chosen);
+		swap(c, taken, taken + (uint32_t)chosen);
 	}
-	return front;
+	return taken;
 }
 
 /* The list is full. Those stay whom the policy would take first and second, and the best by score,
  * who are reported. A policy that weighs each candidate by itself (all here but `published`) then
  * chooses of those left as it would of all. */
-static void thin_out(struct candidates *c, const struct scene *s)
+static void thin_out(struct candidates *c, const struct inputs *in)
 {
-	uint32_t front = bring_favourites(c, s);
-	struct cancel_choice choice = candidates_choice(c, s);
+	uint32_t taken = bring_favourites(c, in);
+	struct cancel_choice choice = candidates_choice(c, in);
 	uint32_t best[CANCEL_CANDIDATES_MAX], best_count;
 	bool stays[CANDIDATE_LIMIT] = { 0 };
-	choice.candidates = c->list + front;
-	choice.candidate_count = c->count - front;
+	choice.candidates = c->list + taken;
+	choice.candidate_count = c->count - taken;
 	best_count = choose_best(&choice, best);
 	for (uint32_t i = 0; i < best_count; i++)
-		stays[front + best[i]] = true;
-	for (uint32_t i = front; i < c->count; i++)
+		stays[taken + best[i]] = true;
+	for (uint32_t i = taken; i < c->count; i++)
 		if (stays[i])
-			swap(c, front++, i);
-	c->count = front;
+			swap(c, taken++, i);
+	c->count = taken;
 }
 
-static void keep_eligible(struct candidates *c, const struct scene *s,
-	const struct cancel_candidate *candidate, uint32_t slot, uint64_t heavy)
+static void keep_eligible(struct candidates *c, const struct inputs *in,
+	const struct cancel_candidate *candidate, uint32_t slot, uint64_t significant_mask)
 {
 	c->eligible_count++;
 	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++)
-		c->explained_ppm[r] += heavy >> r & 1 ? candidate->blame_ppm[r] : 0;
+		c->explained_ppm[r] += significant_mask >> r & 1 ? candidate->blame_ppm[r] : 0;
 	if (c->count == CANDIDATE_LIMIT)
-		thin_out(c, s);
+		thin_out(c, in);
 	c->list[c->count] = *candidate;
 	c->slots[c->count] = slot;
-	c->heavy[c->count] = heavy;
+	c->significant_mask[c->count] = significant_mask;
 	c->count++;
 }
 
@@ -187,38 +188,38 @@ static void keep_held(struct candidates *c, const struct cancel_contender *conte
 }
 
 /* Of the many sharers with a trace of blame each, most end here. */
-static bool is_negligible(const struct candidates *c, const struct scene *s, uint32_t task)
+static bool is_negligible(const struct candidates *c, const struct inputs *in, uint32_t task)
 {
 	uint64_t blame_us = 0;
-	uint32_t i = s->history->tasks[s->ledger->tasks[task].slot].first_holding;
-	for (; i != NONE; i = s->contested->holdings[i].next_of_task)
-		blame_us += stake_blame_us(s, &s->contested->holdings[i]);
-	return blame_us < c->least_us;
+	uint32_t i = in->history->tasks[in->ledger->tasks[task].slot].first_use;
+	for (; i != NONE; i = in->contended->uses[i].next_of_task)
+		blame_us += usage_blame_us(in, &in->contended->uses[i]);
+	return blame_us < c->min_blame_us;
 }
 
-static void judge(struct candidates *c, const struct scene *s, uint32_t task)
+static void weigh(struct candidates *c, const struct inputs *in, uint32_t task)
 {
-	const struct cancel_ledger_task *t = &s->ledger->tasks[task];
-	struct stake stakes[CANCEL_RESOURCES_MAX];
+	const struct cancel_ledger_task *t = &in->ledger->tasks[task];
+	struct usage usages[CANCEL_RESOURCES_MAX];
 	struct cancel_estimate_input input;
 	struct cancel_candidate candidate;
 	struct cancel_contender contender;
-	enum cancel_cause cause = bar_of(s, t);
-	uint64_t heavy = 0;
+	enum cancel_cause cause = exclusion_cause(in, t);
+	uint64_t significant_mask = 0;
 	c->seen_count++;
-	if (is_negligible(c, s, task)) {
+	if (is_negligible(c, in, task)) {
 		c->by_cause[cause ? cause : CANCEL_CAUSE_LOW_BLAME]++;
 		return;
 	}
-	stake_weigh(s, task, c->counting, stakes);
-	stake_describe(s, t, &input);
+	usage_sum(in, task, c->contended_mask, usages);
+	usage_describe(in, t, &input);
 	if (cause == CANCEL_CAUSE_NONE)
-		cause = qualify(c, s, t, stakes, &input, &heavy);
+		cause = qualify(c, in, t, usages, &input, &significant_mask);
 	c->by_cause[cause]++;
-	fill(s, cause ? c->weight_ppm : c->contention_ppm, t, stakes, &input, &candidate);
+	fill(in, cause ? c->weight_ppm : c->contention_ppm, t, usages, &input, &candidate);
 	candidate.held_back = cause;
 	if (cause == CANCEL_CAUSE_NONE) {
-		keep_eligible(c, s, &candidate, t->slot, heavy);
+		keep_eligible(c, in, &candidate, t->slot, significant_mask);
 		return;
 	}
 	contender = candidates_contender(&candidate, c->top_resource);
@@ -227,93 +228,94 @@ static void judge(struct candidates *c, const struct scene *s, uint32_t task)
 
 /* Resources most of whose blame lies with tasks that may not be cancelled leave the score: the
  * cancel of anybody else would not free them. */
-static void leave_barred(struct candidates *c, const struct scene *s)
+static void drop_blocked(struct candidates *c, const struct inputs *in)
 {
-	uint64_t barred_us[CANCEL_RESOURCES_MAX] = { 0 };
-	for (uint32_t i = 0; i < s->contested->holding_count; i++) {
-		const struct holding *holding = &s->contested->holdings[i];
-		uint8_t r = s->contested->sites[holding->site].resource;
+	uint64_t blocked_us[CANCEL_RESOURCES_MAX] = { 0 };
+	for (uint32_t i = 0; i < in->contended->use_count; i++) {
+		const struct use *use = &in->contended->uses[i];
+		uint8_t r = in->contended->instances[use->instance].resource;
 
-		if (c->counting >> r & 1 && bar_of(s, &s->ledger->tasks[holding->task]))
-			barred_us[r] += stake_blame_us(s, holding);
+		if (c->contended_mask >> r & 1 &&
+			exclusion_cause(in, &in->ledger->tasks[use->task]))
+			blocked_us[r] += usage_blame_us(in, use);
 	}
-	for (uint32_t r = 0; r < s->window->resource_count; r++) {
-		uint64_t rooted_us = attribute_rooted_us(s->attribution, r);
+	for (uint32_t r = 0; r < in->window->resource_count; r++) {
+		uint64_t rooted_us = attribute_rooted_us(in->attribution, r);
 
-		if (barred_us[r] == 0 ||
-			fixed_ppm(barred_us[r], rooted_us) < s->settings->held_back_ppm)
+		if (blocked_us[r] == 0 ||
+			fixed_ppm(blocked_us[r], rooted_us) < in->settings->held_back_ppm)
 			continue;
-		c->left |= 1ull << r;
+		c->excluded_mask |= 1ull << r;
 		c->contention_ppm[r] = 0;
 	}
 }
 
 /* The strongest of the tasks for which a resource left the score. */
-static void find_bar(struct candidates *c, const struct scene *s)
+static void find_blocker(struct candidates *c, const struct inputs *in)
 {
-	struct stake stakes[CANCEL_RESOURCES_MAX];
+	struct usage usages[CANCEL_RESOURCES_MAX];
 	struct cancel_estimate_input input;
 	struct cancel_candidate candidate;
-	uint64_t most_us = 0;
-	for (uint32_t i = 0; i < s->contested->holding_count; i++) {
-		const struct holding *holding = &s->contested->holdings[i];
-		const struct cancel_ledger_task *t = &s->ledger->tasks[holding->task];
-		uint8_t r = s->contested->sites[holding->site].resource;
-		uint64_t blame_us = stake_blame_us(s, holding);
-		enum cancel_cause cause = bar_of(s, t);
+	uint64_t max_us = 0;
+	for (uint32_t i = 0; i < in->contended->use_count; i++) {
+		const struct use *use = &in->contended->uses[i];
+		const struct cancel_ledger_task *t = &in->ledger->tasks[use->task];
+		uint8_t r = in->contended->instances[use->instance].resource;
+		uint64_t blame_us = usage_blame_us(in, use);
+		enum cancel_cause cause = exclusion_cause(in, t);
 
-		if (!(c->left >> r & 1) || cause == CANCEL_CAUSE_NONE || blame_us == 0)
+		if (!(c->excluded_mask >> r & 1) || cause == CANCEL_CAUSE_NONE || blame_us == 0)
 			continue;
-		if (blame_us < most_us || (blame_us == most_us && t->sequence > c->bar.sequence))
+		if (blame_us < max_us || (blame_us == max_us && t->sequence > c->blocker.sequence))
 			continue;
-		most_us = blame_us;
-		stake_weigh(s, holding->task, c->counting, stakes);
-		stake_describe(s, t, &input);
-		fill(s, c->weight_ppm, t, stakes, &input, &candidate);
+		max_us = blame_us;
+		usage_sum(in, use->task, c->contended_mask, usages);
+		usage_describe(in, t, &input);
+		fill(in, c->weight_ppm, t, usages, &input, &candidate);
 		candidate.held_back = cause;
-		c->bar = candidates_contender(&candidate, r);
+		c->blocker = candidates_contender(&candidate, r);
 	}
 }
 
-static void reset(struct candidates *c, const struct scene *s, uint64_t counting)
+static void reset(struct candidates *c, const struct inputs *in, uint64_t contended_mask)
 {
 	/* Not the list: it is large, and `count` says how much of it there is. */
 	memset(&c->count, 0, sizeof *c - offsetof(struct candidates, count));
-	c->counting = counting;
-	for (uint32_t r = 0; r < s->window->resource_count; r++) {
-		if (counting >> r & 1)
-			c->weight_ppm[r] = c->contention_ppm[r] = s->contention->ppm[r];
+	c->contended_mask = contended_mask;
+	for (uint32_t r = 0; r < in->window->resource_count; r++) {
+		if (contended_mask >> r & 1)
+			c->weight_ppm[r] = c->contention_ppm[r] = in->contention->ppm[r];
 	}
 }
 
 /* The resources of the score are known: the most contended, and how little blame is too little. */
-static void close_score(struct candidates *c, const struct scene *s)
+static void close_score(struct candidates *c, const struct inputs *in)
 {
-	c->least_us = UINT64_MAX;
+	c->min_blame_us = UINT64_MAX;
 	c->top_resource = 0;
-	for (uint32_t r = 0; r < s->window->resource_count; r++) {
+	for (uint32_t r = 0; r < in->window->resource_count; r++) {
 		if (c->contention_ppm[r] == 0)
 			continue;
 		if (c->contention_ppm[r] > c->contention_ppm[c->top_resource])
 			c->top_resource = r;
-		c->least_us =
-			fixed_min(c->least_us, fixed_scale(attribute_rooted_us(s->attribution, r),
-						       s->settings->blame_ppm, CANCEL_PPM));
+		c->min_blame_us = fixed_min(
+			c->min_blame_us, fixed_scale(attribute_rooted_us(in->attribution, r),
+						 in->settings->blame_ppm, CANCEL_PPM));
 	}
 }
 
 /* Some resources have left the score: the list keeps those who are candidates for another. */
-static void narrow(struct candidates *c, const struct scene *s)
+static void narrow(struct candidates *c, const struct inputs *in)
 {
-	const struct cancel_choice choice = candidates_choice(c, s);
+	const struct cancel_choice choice = candidates_choice(c, in);
 	const uint64_t scored = candidates_scored(c);
 	uint32_t kept = 0, gone;
 	for (uint32_t i = 0; i < c->count; i++) {
-		if (!(c->heavy[i] & scored))
+		if (!(c->significant_mask[i] & scored))
 			continue;
 		c->list[kept] = c->list[i];
 		c->slots[kept] = c->slots[i];
-		c->heavy[kept] = c->heavy[i];
+		c->significant_mask[kept] = c->significant_mask[i];
 		c->list[kept].score_micro = choose_score(&choice, &c->list[kept]);
 		kept++;
 	}
@@ -324,66 +326,68 @@ static void narrow(struct candidates *c, const struct scene *s)
 	c->count = kept;
 }
 
-/* A lock or a queue whose candidates together carry little of its delay is crowded, not held: one
- * long but harmless task among many short ones is in sight of every overload, and cancelling it
- * gives back next to nothing. (For a pool the share of evictions says the same.) */
-static bool leave_crowded(struct candidates *c, const struct scene *s)
+/* A lock or a queue leaves the score when its candidates together carry little of its delay. Then it
+ * has many short holders and no dominant one: a long but harmless task would be a candidate in every
+ * overload, and cancelling it gives back next to nothing. For a pool the share of evictions says the
+ * same. */
+static bool drop_unexplained(struct candidates *c, const struct inputs *in)
 {
 	uint64_t before = candidates_scored(c);
-	for (uint32_t r = 0; r < s->window->resource_count; r++) {
-		if (s->contested->types[r] != CANCEL_MEMORY &&
-			c->explained_ppm[r] < s->settings->explained_ppm)
+	for (uint32_t r = 0; r < in->window->resource_count; r++) {
+		if (in->contended->types[r] != CANCEL_MEMORY &&
+			c->explained_ppm[r] < in->settings->explained_ppm)
 			c->contention_ppm[r] = 0;
 	}
 	if (candidates_scored(c) == before)
 		return false;
-	close_score(c, s);
+	close_score(c, in);
 	return true;
 }
 
-static void judge_all(struct candidates *c, const struct scene *s)
+static void weigh_all(struct candidates *c, const struct inputs *in)
 {
-	for (uint32_t i = 0; i < s->contested->holding_count; i++) {
-		const struct holding *holding = &s->contested->holdings[i];
-		struct past_task *past = &s->history->tasks[s->ledger->tasks[holding->task].slot];
+	for (uint32_t i = 0; i < in->contended->use_count; i++) {
+		const struct use *use = &in->contended->uses[i];
+		struct past_task *past = &in->history->tasks[in->ledger->tasks[use->task].slot];
 
-		if (holding->blame_ns == 0 || past->listed ||
-			!(c->counting >> s->contested->sites[holding->site].resource & 1))
+		if (use->blame_ns == 0 || past->listed ||
+			!(c->contended_mask >> in->contended->instances[use->instance].resource &
+				1))
 			continue;
 		past->listed = true;
-		judge(c, s, holding->task);
+		weigh(c, in, use->task);
 	}
 }
 
 /* Whoever was thinned out was weighed with resources that have left the score since. */
-static void judge_again(struct candidates *c, const struct scene *s)
+static void weigh_again(struct candidates *c, const struct inputs *in)
 {
-	for (uint32_t i = 0; i < s->contested->holding_count; i++) {
-		const struct holding *holding = &s->contested->holdings[i];
+	for (uint32_t i = 0; i < in->contended->use_count; i++) {
+		const struct use *use = &in->contended->uses[i];
 
-		s->history->tasks[s->ledger->tasks[holding->task].slot].listed = false;
+		in->history->tasks[in->ledger->tasks[use->task].slot].listed = false;
 	}
 	memset(c->by_cause, 0, sizeof c->by_cause);
 	c->count = c->held_count = c->seen_count = c->eligible_count = 0;
-	judge_all(c, s);
+	weigh_all(c, in);
 }
 
-void candidates_gather(struct candidates *c, const struct scene *s, uint64_t counting)
+void candidates_gather(struct candidates *c, const struct inputs *in, uint64_t contended_mask)
 {
 	bool narrowed;
-	reset(c, s, counting);
-	if (!s->attribution->blamed)
+	reset(c, in, contended_mask);
+	if (!in->attribution->blamed)
 		return;
-	leave_barred(c, s);
-	close_score(c, s);
-	judge_all(c, s);
-	narrowed = leave_crowded(c, s);
+	drop_blocked(c, in);
+	close_score(c, in);
+	weigh_all(c, in);
+	narrowed = drop_unexplained(c, in);
 	if (narrowed && c->eligible_count > CANDIDATE_LIMIT)
-		judge_again(c, s);
+		weigh_again(c, in);
 	else if (narrowed)
-		narrow(c, s);
-	if (c->left)
-		find_bar(c, s);
+		narrow(c, in);
+	if (c->excluded_mask)
+		find_blocker(c, in);
 }
 
 uint64_t candidates_scored(const struct candidates *c)
@@ -394,12 +398,12 @@ uint64_t candidates_scored(const struct candidates *c)
 	return mask;
 }
 
-struct cancel_choice candidates_choice(const struct candidates *c, const struct scene *s)
+struct cancel_choice candidates_choice(const struct candidates *c, const struct inputs *in)
 {
 	return (struct cancel_choice){
 		.candidates = c->list,
 		.candidate_count = c->count,
-		.resource_count = s->window->resource_count,
+		.resource_count = in->window->resource_count,
 		.contention_ppm = c->contention_ppm,
 	};
 }

@@ -77,7 +77,7 @@ void contention_learn(
 		close_second(c);
 }
 
-uint64_t contention_counting(const struct contention *c, const struct window *w)
+uint64_t contention_contended(const struct contention *c, const struct window *w)
 {
 	uint64_t mask = 0;
 	for (uint32_t r = 0; r < w->resource_count; r++) {

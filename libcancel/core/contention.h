@@ -28,7 +28,7 @@ void contention_learn(struct contention *contention, const struct attribution *a
 	const struct window *window, bool suspect);
 
 /* The resources (bits) that count, and those calm for a second. */
-uint64_t contention_counting(const struct contention *contention, const struct window *window);
+uint64_t contention_contended(const struct contention *contention, const struct window *window);
 uint64_t contention_calm(const struct contention *contention, const struct window *window);
 
 #endif

@@ -24,16 +24,16 @@
 
 /* Room by task: a task waits for one thing at a time and rarely for many in a window; a full table
  * means nobody is blamed in that window. */
-#define WAITS_PER_TASK	  2u
-#define SITES_PER_TASK	  1u
-#define HOLDINGS_PER_TASK 4u
-#define FEWEST_ROOMS	  64u
-#define HELD_SHOWN	  4u /* places among the contenders for those held back */
+#define WAITS_PER_TASK	   2u
+#define INSTANCES_PER_TASK 1u
+#define USES_PER_TASK	   4u
+#define TABLE_SIZE_MIN	   64u
+#define HELD_SHOWN	   4u /* places among the contenders for those held back */
 
 struct cancel_pipeline {
 	struct settings settings;
 	struct history history;
-	struct contested contested;
+	struct contended contended;
 	struct attribution attribution;
 	struct contention contention;
 	struct detect detect;
@@ -46,51 +46,51 @@ struct cancel_pipeline {
 	uint64_t serial;
 };
 
-/* Carves arrays from the block behind the struct; with no block it only adds up. */
-struct carver {
+/* Takes arrays from the block behind the struct; with no block it only adds up. */
+struct arena {
 	unsigned char *base;
 	size_t used;
 };
 
-static void *carve(struct carver *c, size_t count, size_t size)
+static void *arena_take(struct arena *a, size_t count, size_t size)
 {
-	size_t align = alignof(max_align_t), at = (c->used + align - 1) / align * align;
-	c->used = at + count * size;
-	return c->base ? c->base + at : NULL;
+	size_t align = alignof(max_align_t), at = (a->used + align - 1) / align * align;
+	a->used = at + count * size;
+	return a->base ? a->base + at : NULL;
 }
 
-static uint32_t rooms(uint32_t task_limit, uint32_t per_task)
+static uint32_t table_size(uint32_t task_limit, uint32_t per_task)
 {
 	uint32_t count = task_limit * per_task;
-	return count < FEWEST_ROOMS ? FEWEST_ROOMS : count;
+	return count < TABLE_SIZE_MIN ? TABLE_SIZE_MIN : count;
 }
 
 static size_t lay_out(struct cancel_pipeline *p, const struct settings *s)
 {
-	struct carver c = { .base = (unsigned char *)p };
+	struct arena a = { .base = (unsigned char *)p };
 	struct history h = { .task_limit = s->task_limit,
-		.wait_limit = rooms(s->task_limit, WAITS_PER_TASK) };
-	struct contested x = { .site_limit = rooms(s->task_limit, SITES_PER_TASK),
-		.holding_limit = rooms(s->task_limit, HOLDINGS_PER_TASK),
-		.bucket_count = FEWEST_ROOMS };
+		.wait_limit = table_size(s->task_limit, WAITS_PER_TASK) };
+	struct contended c = { .instance_limit = table_size(s->task_limit, INSTANCES_PER_TASK),
+		.use_limit = table_size(s->task_limit, USES_PER_TASK),
+		.bucket_count = TABLE_SIZE_MIN };
 	size_t entries = (size_t)s->task_limit * CANCEL_ENTRIES_MAX;
-	while (x.bucket_count < 2 * x.site_limit)
-		x.bucket_count *= 2;
-	carve(&c, 1, sizeof *p);
+	while (c.bucket_count < 2 * c.instance_limit)
+		c.bucket_count *= 2;
+	arena_take(&a, 1, sizeof *p);
 	/* These two must be zero at the start; the rest is written before it is read. */
-	h.seen = carve(&c, s->task_limit, sizeof *h.seen);
-	x.buckets = carve(&c, x.bucket_count, sizeof *x.buckets);
-	h.tasks = carve(&c, s->task_limit, sizeof *h.tasks);
-	h.entries = carve(&c, entries, sizeof *h.entries);
-	h.usage = carve(&c, entries, sizeof *h.usage);
-	h.waits = carve(&c, h.wait_limit, sizeof *h.waits);
-	x.sites = carve(&c, x.site_limit, sizeof *x.sites);
-	x.holdings = carve(&c, x.holding_limit, sizeof *x.holdings);
+	h.seen = arena_take(&a, s->task_limit, sizeof *h.seen);
+	c.buckets = arena_take(&a, c.bucket_count, sizeof *c.buckets);
+	h.tasks = arena_take(&a, s->task_limit, sizeof *h.tasks);
+	h.entries = arena_take(&a, entries, sizeof *h.entries);
+	h.usage = arena_take(&a, entries, sizeof *h.usage);
+	h.waits = arena_take(&a, h.wait_limit, sizeof *h.waits);
+	c.instances = arena_take(&a, c.instance_limit, sizeof *c.instances);
+	c.uses = arena_take(&a, c.use_limit, sizeof *c.uses);
 	if (p) {
 		p->history = h;
-		p->contested = x;
+		p->contended = c;
 	}
-	return c.used;
+	return a.used;
 }
 
 size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config)
@@ -111,8 +111,8 @@ int cancel_pipeline_init(
 	memset(memory, 0, sizeof *memory);
 	lay_out(memory, &settings);
 	memset(memory->history.seen, 0, settings.task_limit);
-	memset(memory->contested.buckets, 0,
-		memory->contested.bucket_count * sizeof *memory->contested.buckets);
+	memset(memory->contended.buckets, 0,
+		memory->contended.bucket_count * sizeof *memory->contended.buckets);
 	memory->settings = settings;
 	pace_init(&memory->pace, &settings);
 	return 0;
@@ -230,32 +230,32 @@ static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint
  * already named the culprit and leaves it running. */
 static void report_no_candidate(const struct candidates *c, struct cancel_verdict *v)
 {
-	v->held = c->bar;
-	v->held_back = c->bar.task ? c->bar.held_back : CANCEL_CAUSE_NO_CULPRIT;
+	v->held = c->blocker;
+	v->held_back = c->blocker.task ? c->blocker.held_back : CANCEL_CAUSE_NO_CULPRIT;
 	if (v->held_back != CANCEL_CAUSE_MONITOR)
 		v->overload = CANCEL_REGULAR;
 }
 
-static void act(struct cancel_pipeline *p, const struct cancel_ledger *ledger, uint64_t counting,
-	struct cancel_verdict *v)
+static void choose_target(struct cancel_pipeline *p, const struct cancel_ledger *ledger,
+	uint64_t contended_mask, struct cancel_verdict *v)
 {
-	const struct scene scene = { .settings = &p->settings,
+	const struct inputs inputs = { .settings = &p->settings,
 		.ledger = ledger,
 		.window = &p->window,
 		.history = &p->history,
-		.contested = &p->contested,
+		.contended = &p->contended,
 		.attribution = &p->attribution,
 		.contention = &p->contention,
 		.classes = &p->classes,
 		.outcomes = &p->outcomes };
 	struct cancel_choice choice;
 	int winner;
-	candidates_gather(&p->candidates, &scene, counting);
+	candidates_gather(&p->candidates, &inputs, contended_mask);
 	if (p->candidates.count == 0) {
 		report_no_candidate(&p->candidates, v);
 		return;
 	}
-	choice = candidates_choice(&p->candidates, &scene);
+	choice = candidates_choice(&p->candidates, &inputs);
 	choose_mark_dominated(p->candidates.list, &choice);
 	winner = p->settings.policy->choose(&choice);
 	if (winner < 0 || (uint32_t)winner >= choice.candidate_count)
@@ -275,10 +275,10 @@ static bool awaits_release(const struct cancel_pipeline *p)
 	       (outcomes_just_released(&p->outcomes, now_ns) && detect_drains(&p->detect));
 }
 
-static void judge(
+static void judge_window(
 	struct cancel_pipeline *p, const struct cancel_ledger *ledger, struct cancel_verdict *v)
 {
-	uint64_t counting = contention_counting(&p->contention, &p->window);
+	uint64_t contended_mask = contention_contended(&p->contention, &p->window);
 	if (!p->detect.suspicious)
 		return;
 	v->overload = CANCEL_SUSPECT;
@@ -288,15 +288,15 @@ static void judge(
 		v->held_back = CANCEL_CAUSE_WARM_UP;
 		return;
 	}
-	v->overload = counting ? CANCEL_RESOURCE : CANCEL_REGULAR;
-	if (!counting)
+	v->overload = contended_mask ? CANCEL_RESOURCE : CANCEL_REGULAR;
+	if (!contended_mask)
 		return;
 	if (ledger->action_stuck)
 		v->held_back = CANCEL_CAUSE_ACTION_STUCK;
 	else if (awaits_release(p))
 		v->held_back = CANCEL_CAUSE_AWAIT_RELEASE;
 	else
-		act(p, ledger, counting, v);
+		choose_target(p, ledger, contended_mask, v);
 }
 
 void cancel_pipeline_step(
@@ -310,13 +310,13 @@ void cancel_pipeline_step(
 		return;
 	}
 	pace_refill(&p->pace, &p->window, &p->settings);
-	attribute_step(&p->attribution, &p->contested, &p->history, ledger, &p->window,
+	attribute_step(&p->attribution, &p->contended, &p->history, ledger, &p->window,
 		p->detect.suspicious);
 	contention_measure(&p->contention, &p->attribution, &p->window, &p->settings);
 	detect_step(&p->detect, &p->window, &p->settings, p->attribution.stuck);
 	outcomes_step(&p->outcomes, &p->history, &p->detect, &p->settings, ledger->now_ns);
 	outcomes_report(&p->outcomes, v);
-	judge(p, ledger, v);
+	judge_window(p, ledger, v);
 	contention_learn(&p->contention, &p->attribution, &p->window, p->detect.suspicious);
 	report_state(p, v);
 	report_window(p, ledger, v);

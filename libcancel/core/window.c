@@ -255,7 +255,7 @@ static void take_task(struct pass *p)
 		};
 	}
 	*seen = mark;
-	past->first_wait = past->first_holding = NONE;
+	past->first_wait = past->first_use = NONE;
 	past->listed = false;
 	past->end.signature = t->signature;
 	past->end.active_ns = t->active_ns;

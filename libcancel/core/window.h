@@ -49,10 +49,10 @@ struct past_end {
 
 struct past_task {
 	uint64_t id;
-	struct past_end end;	    /* of this task, as of its last ledger */
-	struct past_end replaced;   /* of the one whose slot it took in the present window */
-	uint64_t done, advanced_ns; /* progress, and when it last grew */
-	uint32_t first_wait, first_holding; /* lists of the present window */
+	struct past_end end;		/* of this task, as of its last ledger */
+	struct past_end replaced;	/* of the one whose slot it took in the present window */
+	uint64_t done, advanced_ns;	/* progress, and when it last grew */
+	uint32_t first_wait, first_use; /* lists of the present window */
 	uint8_t entry_count;
 	uint8_t marks; /* enum past_mark */
 	bool listed;   /* among the present window's suspects */
@@ -63,13 +63,13 @@ struct waiting {
 	uint64_t delta_ns;
 	uint64_t since_ns;    /* it still waits, since then; 0 = the wait is over */
 	uint64_t acquired_ns; /* it holds the same entry since then; 0 = holds nothing */
-	uint64_t blame_ns;    /* fronts only: delay to share out this round … */
+	uint64_t blame_ns;    /* of a group: delay to share out this round … */
 	uint64_t next_ns;     /* … and in the next */
-	uint64_t divisor_ns;  /* fronts only: what holders' shares are parts of */
+	uint64_t divisor_ns;  /* of a group: what holders' shares are parts of */
 	uint32_t task, entry; /* indices in the ledger */
-	uint32_t site;
-	uint32_t front;	     /* the wait that stands for all blocked alike */
-	uint32_t next_front; /* of the site */
+	uint32_t instance;
+	uint32_t group;	     /* the wait that stands for all blocked alike */
+	uint32_t next_group; /* of the instance */
 	uint32_t next_of_task;
 	uint8_t resource, mode, blocked_by; /* LOCK: modes (bits) whose holders it waits for */
 	bool bears_slo, overdue;
@@ -112,7 +112,7 @@ struct history_totals {
 	struct total wait, use, evicted;
 };
 
-/* Memory across ledgers. The arrays are carved from the pipeline's block. */
+/* Memory across ledgers. The arrays are taken from the pipeline's block. */
 struct history {
 	uint32_t task_limit, wait_limit;
 	uint8_t *seen; /* by slot: 0 = never used, else the epoch of the last ledger that had it */

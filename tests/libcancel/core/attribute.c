@@ -15,7 +15,7 @@
 /* The parts of a pipeline up to the attribution, in the open. */
 struct rig {
 	struct history h;
-	struct contested c;
+	struct contended c;
 	struct attribution a;
 	struct window w;
 	uint8_t seen[ROOM];
@@ -23,8 +23,8 @@ struct rig {
 	struct past_entry entries[ROOM * CANCEL_ENTRIES_MAX];
 	struct past_usage usage[ROOM * CANCEL_ENTRIES_MAX];
 	struct waiting waits[ROOM * 2];
-	struct site sites[ROOM];
-	struct holding holdings[ROOM * 4];
+	struct instance instances[ROOM];
+	struct use uses[ROOM * 4];
 	uint32_t buckets[ROOM * 2];
 };
 
@@ -40,11 +40,11 @@ static void begin(void)
 		.entries = rig.entries,
 		.usage = rig.usage,
 		.waits = rig.waits };
-	rig.c = (struct contested){ .site_limit = ROOM,
-		.holding_limit = ROOM * 4,
+	rig.c = (struct contended){ .instance_limit = ROOM,
+		.use_limit = ROOM * 4,
 		.bucket_count = ROOM * 2,
-		.sites = rig.sites,
-		.holdings = rig.holdings,
+		.instances = rig.instances,
+		.uses = rig.uses,
 		.buckets = rig.buckets };
 }
 
@@ -80,9 +80,9 @@ static void step(struct scripted *s)
 static uint64_t blame_ns(const struct scripted *s, const struct scripted_task *t)
 {
 	uint64_t sum_ns = 0;
-	for (uint32_t i = 0; i < rig.c.holding_count; i++) {
-		if (s->ledger.tasks[rig.c.holdings[i].task].id == t->t.id)
-			sum_ns += rig.c.holdings[i].blame_ns;
+	for (uint32_t i = 0; i < rig.c.use_count; i++) {
+		if (s->ledger.tasks[rig.c.uses[i].task].id == t->t.id)
+			sum_ns += rig.c.uses[i].blame_ns;
 	}
 	return sum_ns;
 }
@@ -176,7 +176,7 @@ static void declare_table_modes(struct scripted *s, uint32_t lock)
 	conflicts[AE - 1] = 15;
 }
 
-static void a_waiter_that_bars_passes_its_blame_to_its_holder(void **state)
+static void a_waiter_that_blocks_passes_its_blame_to_its_holder(void **state)
 {
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
@@ -190,7 +190,8 @@ static void a_waiter_that_bars_passes_its_blame_to_its_holder(void **state)
 	scripted_wait(s, index_build, lock, 0, SH);
 	s->now_ns += MS;
 	s->window_ns = 50 * MS;
-	scripted_arrive(s, 1, lock, 0, RE); /* beside the writer it could run: the waiter bars it */
+	scripted_arrive(
+		s, 1, lock, 0, RE); /* beside the writer it could run: the waiter blocks it */
 	scripted_arrive(
 		s, 1, lock, 0, AS); /* conflicts with nobody: but first come, first served */
 	step(s);
@@ -220,7 +221,7 @@ static void a_waiter_behind_is_no_hindrance(void **state)
 }
 
 /* Coarse stamps repeat for about 10 ms. */
-static void waiters_with_equal_stamps_bar_each_other(void **state)
+static void waiters_with_equal_stamps_block_each_other(void **state)
 {
 	struct scripted *s = start();
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
@@ -385,7 +386,7 @@ static void a_wait_on_what_nobody_holds_is_rooted_and_blamed_on_nobody(void **st
 	scripted_arrive(s, 4, lock, 0, CANCEL_EXCLUSIVE);
 	step(s);
 	assert_ms(rig.a.rooted_ns[lock], 200);
-	assert_int_equal(rig.c.holding_count, 0);
+	assert_int_equal(rig.c.use_count, 0);
 	scripted_free(s);
 }
 
@@ -511,10 +512,10 @@ static void delay_is_conserved(void **state)
 				rooted_ns += rig.a.rooted_ns[r];
 				charged_ns += cold ? res->use_ns : res->wait_ns;
 			}
-			for (uint32_t k = 0; k < rig.c.holding_count; k++) {
-				const struct holding *h = &rig.c.holdings[k];
+			for (uint32_t k = 0; k < rig.c.use_count; k++) {
+				const struct use *h = &rig.c.uses[k];
 
-				blamed_ns[rig.c.sites[h->site].resource] += h->blame_ns;
+				blamed_ns[rig.c.instances[h->instance].resource] += h->blame_ns;
 			}
 			for (uint32_t r = 0; r < rig.w.resource_count; r++)
 				assert_true(blamed_ns[r] <= rig.a.rooted_ns[r]);
@@ -531,9 +532,9 @@ int main(void)
 		cmocka_unit_test(sharers_are_blamed_by_how_long_they_held),
 		cmocka_unit_test(a_holder_is_not_blamed_for_the_time_before_it_held),
 		cmocka_unit_test(slots_are_blamed_by_slot_time),
-		cmocka_unit_test(a_waiter_that_bars_passes_its_blame_to_its_holder),
+		cmocka_unit_test(a_waiter_that_blocks_passes_its_blame_to_its_holder),
 		cmocka_unit_test(a_waiter_behind_is_no_hindrance),
-		cmocka_unit_test(waiters_with_equal_stamps_bar_each_other),
+		cmocka_unit_test(waiters_with_equal_stamps_block_each_other),
 		cmocka_unit_test(an_upgrade_waits_for_the_other_holders),
 		cmocka_unit_test(a_holder_passes_on_the_part_it_waited),
 		cmocka_unit_test(a_wait_that_came_first_is_not_passed_on),

@@ -235,16 +235,16 @@ static void the_reference_is_the_healthy_median_and_frozen_while_suspect(void **
 	learn(&c, &b, 30, 30 * MS);
 	show_contention(&c, &b, 55 * MS, false);
 	assert_int_equal(c.threshold_ppm[0], 600000);
-	assert_int_equal(contention_counting(&c, &b.w), 0);
+	assert_int_equal(contention_contended(&c, &b.w), 0);
 	for (uint32_t i = 0; i < 20 * 100; i++)
 		show_contention(&c, &b, 90 * MS, true);
 	assert_int_equal(c.threshold_ppm[0], 600000);
-	assert_int_equal(contention_counting(&c, &b.w), 1);
+	assert_int_equal(contention_contended(&c, &b.w), 1);
 	for (uint32_t i = 0; i < 20 * 60; i++)
 		show_contention(&c, &b, 5 * MS, false);
 	show_contention(&c, &b, 21 * MS, false);
 	assert_int_equal(c.threshold_ppm[0], 200000);
-	assert_int_equal(contention_counting(&c, &b.w), 1);
+	assert_int_equal(contention_contended(&c, &b.w), 1);
 }
 
 /* A share cannot double from 60 %. */
@@ -256,9 +256,9 @@ static void a_resource_that_costs_most_of_the_time_can_still_count(void **state)
 	learn(&c, &b, 10, 60 * MS);
 	show_contention(&c, &b, 79 * MS, true);
 	assert_int_equal(c.threshold_ppm[0], 800000);
-	assert_int_equal(contention_counting(&c, &b.w), 0);
+	assert_int_equal(contention_contended(&c, &b.w), 0);
 	show_contention(&c, &b, 80 * MS, true);
-	assert_int_equal(contention_counting(&c, &b.w), 1);
+	assert_int_equal(contention_contended(&c, &b.w), 1);
 }
 
 static void idle_seconds_do_not_lower_the_reference(void **state)
