@@ -24,115 +24,57 @@
 #define NAME_MAX_BYTES 128
 #define PLACE_NAMES    STORED_MAX /* places whose columns' names are remembered */
 
-#define SIZE_MOST    10485760 /* characters of a text, as there */
-#define FIRST_SHIFT  8	      /* in a type: the length, or the precision */
-#define SECOND_SHIFT 40	      /* … the scale */
-
-enum kind { /* of a column; ANY is what SQLite's affinity does */
-	KIND_ANY,
-	KIND_INT2,
-	KIND_INT4,
-	KIND_INT8,
-	KIND_ROWID,
-	KIND_BOOL,
-	KIND_REAL,
-	KIND_DOUBLE,
-	KIND_NUMERIC,
-	KIND_VARCHAR,
-	KIND_CHAR,
-	KIND_DATE,
-	KIND_TIME,
-	KIND_TIMESTAMP,
-	KIND_TIMESTAMPTZ,
-	KIND_UUID,
-};
+#define SIZE_MOST 10485760 /* characters of a text, as there */
 
 /* ---- Types ----------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *word;
-	enum kind kind;
-} words[] = {
-	{ "integer", KIND_INT4 },
-	{ "int4", KIND_INT4 },
-	{ "int", KIND_ROWID },
-	{ "bigint", KIND_INT8 },
-	{ "int8", KIND_INT8 },
-	{ "smallint", KIND_INT2 },
-	{ "int2", KIND_INT2 },
-	{ "real", KIND_REAL },
-	{ "float4", KIND_REAL },
-	{ "double", KIND_DOUBLE },
-	{ "float8", KIND_DOUBLE },
-	{ "float", KIND_DOUBLE },
-	{ "numeric", KIND_NUMERIC },
-	{ "decimal", KIND_NUMERIC },
-	{ "varchar", KIND_VARCHAR },
-	{ "char", KIND_CHAR },
-	{ "character", KIND_CHAR },
-	{ "bpchar", KIND_CHAR },
-	{ "date", KIND_DATE },
-	{ "time", KIND_TIME },
-	{ "timestamp", KIND_TIMESTAMP },
-	{ "timestamptz", KIND_TIMESTAMPTZ },
-	{ "uuid", KIND_UUID },
-	{ "bool", KIND_BOOL },
-	{ "boolean", KIND_BOOL },
+struct taker {			 /* what a column does with a value */
+	cast_function *function; /* NULL: what SQLite's affinity does */
+	struct cast cast;
 };
 
-static enum kind kind_of(const char *declared)
-{
-	size_t bytes = 0;
-	while (isalnum((unsigned char)declared[bytes]))
-		bytes++;
-	for (size_t i = 0; bytes && i < sizeof words / sizeof *words; i++)
-		if (strncasecmp(declared, words[i].word, bytes) == 0 && !words[i].word[bytes])
-			return words[i].kind;
-	return KIND_ANY;
-}
+static const struct taker anything = { .function = NULL };
 
 /* char(n) and varchar(n); without n a char is one character, the others take any. */
-static int64_t type_of_text(const char *declared, enum kind kind, int length)
+static void take_text(struct taker *taker, const char *declared)
 {
-	if (kind == KIND_CHAR && strcasestr(declared, "varying"))
-		kind = KIND_VARCHAR;
-	if (kind == KIND_CHAR && !length && strncasecmp(declared, "bpchar", 6) != 0)
-		length = 1;
-	return length ? (int64_t)kind | (int64_t)length << FIRST_SHIFT : KIND_ANY;
+	int *length = &taker->cast.first;
+	if (*length <= 0)
+		*length = -1;
+	if (*length < 0 && taker->cast.type == PG_BPCHAR && strncasecmp(declared, "bpchar", 6) != 0)
+		*length = 1;
+	if (*length < 0)
+		*taker = anything;
 }
 
-/* Of times and timestamps; zones of a time of day are not known here. */
-static int64_t type_of_time(const char *declared, enum kind kind, int digits, bool sized)
+/* INTEGER as the primary key is the rowid; INT is what CREATE TABLE AS makes of every integer. */
+static bool is_wide(const char *declared, bool primary)
 {
-	bool zoned = strcasestr(declared, "with time zone") != NULL;
-	if (kind == KIND_TIME && zoned)
-		return KIND_ANY;
-	if (kind == KIND_TIMESTAMP && zoned)
-		kind = KIND_TIMESTAMPTZ;
-	if (!sized || digits > STAMP_DIGITS)
-		digits = STAMP_DIGITS;
-	return (int64_t)kind | (int64_t)digits << FIRST_SHIFT;
+	bool is_int = strncasecmp(declared, "int", 3) == 0 && !isalnum((unsigned char)declared[3]);
+	return is_int || (primary && strcasecmp(declared, "integer") == 0);
 }
 
-/* The kind, and above it the numbers in parentheses. */
-static int64_t type_of(const char *declared, bool primary)
+static struct taker taker_of(const char *declared, bool primary)
 {
-	enum kind kind = declared ? kind_of(declared) : KIND_ANY;
-	const char *open = kind == KIND_ANY ? NULL : strchr(declared, '(');
+	enum pg_type type = declared ? pg_type_declared(declared) : PG_UNKNOWN;
+	struct taker taker = { .function = cast_of(type),
+		.cast = { .type = type, .first = -1, .second = -1, .assigns = true } };
+	const char *open = taker.function ? strchr(declared, '(') : NULL;
 	char *end = NULL;
 	bool sized = open && isdigit((unsigned char)open[1 + strspn(open + 1, " ")]);
-	long first = sized ? strtol(open + 1, &end, 10) : 0, second = 0;
+	long first = sized ? strtol(open + 1, &end, 10) : -1, second = -1;
 	if (sized && end[strspn(end, " ")] == ',')
 		second = strtol(end + strspn(end, " ,"), NULL, 10);
-	if ((open && !sized) || first > SIZE_MOST || second < 0 || second > SIZE_MOST)
-		return KIND_ANY;
-	if (kind == KIND_TIME || kind == KIND_TIMESTAMP || kind == KIND_TIMESTAMPTZ)
-		return type_of_time(declared, kind, (int)first, sized);
-	if (kind == KIND_CHAR || kind == KIND_VARCHAR)
-		return type_of_text(declared, kind, (int)first);
-	if (kind == KIND_INT4 && primary && strcasecmp(declared, "integer") == 0)
-		kind = KIND_ROWID;
-	return (int64_t)kind | (int64_t)first << FIRST_SHIFT | (int64_t)second << SECOND_SHIFT;
+	if (!taker.function || (open && !sized) || first > SIZE_MOST || second < -1 ||
+		second > SIZE_MOST)
+		return anything;
+	taker.cast.first = (int)first;
+	taker.cast.second = (int)second;
+	if (type == PG_BPCHAR || type == PG_VARCHAR)
+		take_text(&taker, declared);
+	else if (type == PG_INT4)
+		taker.cast.wide = is_wide(declared, primary);
+	return taker;
 }
 
 /* ---- Columns ---------------------------------------------------------------------------------
@@ -141,7 +83,7 @@ static int64_t type_of(const char *declared, bool primary)
 struct column {
 	uint64_t known_at; /* the engine's compile number; 0: nothing */
 	const char *name;  /* a literal: it is there, and no other, until something is compiled */
-	int64_t type;
+	struct taker taker;
 };
 
 /* What was looked up on a connection: single columns, and those of the table an INSERT without a
@@ -151,7 +93,7 @@ struct columns {
 	uint64_t placed_at;
 	char table[NAME_MAX_BYTES];
 	int count;
-	int64_t placed[PLACES_MAX];
+	struct taker placed[PLACES_MAX];
 	char names[PLACE_NAMES][NAME_MAX_BYTES]; /* table.column */
 };
 
@@ -169,7 +111,7 @@ static int read_places(struct columns *columns, sqlite3 *db, const char *table)
 			snprintf(columns->names[columns->count], NAME_MAX_BYTES, "%s.%s", table,
 				(const char *)sqlite3_column_text(stmt, 1));
 		columns->placed[columns->count++] =
-			type_of((const char *)sqlite3_column_text(stmt, 2),
+			taker_of((const char *)sqlite3_column_text(stmt, 2),
 				sqlite3_column_int(stmt, 5) != 0);
 	}
 	sqlite3_finalize(stmt);
@@ -178,9 +120,9 @@ static int read_places(struct columns *columns, sqlite3 *db, const char *table)
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* 0, or SQLite's error; the type is KIND_ANY where there is no such column. */
+/* 0, or SQLite's error; where there is no such column, it takes anything. */
 static int find_placed(
-	struct columns *columns, sqlite3 *db, const char *table, int place, int64_t *type)
+	struct columns *columns, sqlite3 *db, const char *table, int place, struct taker *taker)
 {
 	uint64_t now = db_compile_number();
 	int rc = SQLITE_OK;
@@ -192,7 +134,7 @@ static int find_placed(
 			memcpy(columns->table, table, bytes);
 		columns->placed_at = whole ? db_compile_number() : 0;
 	}
-	*type = place >= 0 && place < columns->count ? columns->placed[place] : KIND_ANY;
+	*taker = place >= 0 && place < columns->count ? columns->placed[place] : anything;
 	return rc;
 }
 
@@ -211,7 +153,7 @@ static char *split_name(const char *name, const char **column)
 	return table;
 }
 
-static int64_t look_up(sqlite3 *db, const char *name)
+static struct taker look_up(sqlite3 *db, const char *name)
 {
 	const char *declared = NULL, *column;
 	int primary = 0, rc = SQLITE_NOMEM;
@@ -220,10 +162,10 @@ static int64_t look_up(sqlite3 *db, const char *name)
 		rc = sqlite3_table_column_metadata(
 			db, NULL, table, column, &declared, NULL, NULL, &primary, NULL);
 	sqlite3_free(table);
-	return rc == SQLITE_OK ? type_of(declared, primary != 0) : KIND_ANY;
+	return rc == SQLITE_OK ? taker_of(declared, primary != 0) : anything;
 }
 
-static int64_t find_named(struct columns *columns, sqlite3 *db, const char *name)
+static struct taker find_named(struct columns *columns, sqlite3 *db, const char *name)
 {
 	uint64_t now = db_compile_number();
 	uintptr_t at = ((uintptr_t)name >> 4) * 31;
@@ -235,73 +177,40 @@ static int64_t find_named(struct columns *columns, sqlite3 *db, const char *name
 			break;
 		}
 		if (column->name == name)
-			return column->type;
+			return column->taker;
 	}
-	*free_one = (struct column){ .known_at = now, .name = name, .type = look_up(db, name) };
-	return free_one->type;
+	*free_one = (struct column){ .known_at = now, .name = name, .taker = look_up(db, name) };
+	return free_one->taker;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-static void store(sqlite3_context *c, int64_t type, sqlite3_value *value)
+static void store(sqlite3_context *c, const struct taker *taker, sqlite3_value *value)
 {
-	enum kind kind = (enum kind)(type & 0xff);
-	int first = (int)(type >> FIRST_SHIFT & 0x7fffffff);
-	switch (kind) {
-	case KIND_INT2:
-	case KIND_INT4:
-	case KIND_INT8:
-	case KIND_ROWID:
-		cast_integer(c, &integer_types[kind - KIND_INT2], value);
-		break;
-	case KIND_BOOL:
-		cast_bool(c, value);
-		break;
-	case KIND_REAL:
-		cast_float4(c, value);
-		break;
-	case KIND_DOUBLE:
-		cast_float8(c, value);
-		break;
-	case KIND_NUMERIC:
-		cast_numeric(c, value, first, (int)(type >> SECOND_SHIFT));
-		break;
-	case KIND_VARCHAR:
-	case KIND_CHAR:
-		cast_text(c, value, first, kind == KIND_CHAR, false);
-		break;
-	case KIND_DATE:
-		cast_date(c, value);
-		break;
-	case KIND_TIME:
-		cast_time(c, value, first);
-		break;
-	case KIND_TIMESTAMP:
-	case KIND_TIMESTAMPTZ:
-		cast_timestamp(c, value, kind == KIND_TIMESTAMPTZ, first);
-		break;
-	case KIND_UUID:
-		cast_uuid(c, value);
-		break;
-	case KIND_ANY:
+	if (taker->function)
+		taker->function(c, value, &taker->cast);
+	else
 		sqlite3_result_value(c, value);
-		break;
-	}
+}
+
+static bool is_integer(const struct taker *taker)
+{
+	return taker->function == cast_integer;
 }
 
 /* A text as it will be stored, surely. */
-static bool is_final(enum kind kind, const char *text, size_t bytes)
+static bool is_final(const struct taker *taker, const char *text, size_t bytes)
 {
-	switch (kind) {
-	case KIND_ANY:
+	if (!taker->function)
 		return true;
-	case KIND_VARCHAR:
+	switch (taker->cast.type) {
+	case PG_VARCHAR:
 		return bytes == 0 || text[bytes - 1] != ' ';
-	case KIND_DATE:
+	case PG_DATE:
 		return stamp_is_kept(text, bytes, STAMP_DATE);
-	case KIND_TIMESTAMP:
+	case PG_TIMESTAMP:
 		return stamp_is_kept(text, bytes, STAMP_TIMESTAMP);
-	case KIND_TIMESTAMPTZ:
+	case PG_TIMESTAMPTZ:
 		return stamp_is_kept(text, bytes, STAMP_TIMESTAMPTZ);
 	default:
 		return false;
@@ -309,13 +218,12 @@ static bool is_final(enum kind kind, const char *text, size_t bytes)
 }
 
 /* What is about to be stored, where it is sure how PostgreSQL would show it. */
-static void note(const char *column, int64_t type, sqlite3_value *value)
+static void note(const char *column, const struct taker *taker, sqlite3_value *value)
 {
-	enum kind kind = (enum kind)(type & 0xff);
-	bool number =
-		kind == KIND_INT2 || kind == KIND_INT4 || kind == KIND_INT8 || kind == KIND_ROWID;
+	bool number = is_integer(taker);
+	bool plain = number || !taker->function || taker->cast.type == PG_VARCHAR;
 	int is = sqlite3_value_type(value);
-	if (is == SQLITE_INTEGER && (number || kind == KIND_ANY || kind == KIND_VARCHAR)) {
+	if (is == SQLITE_INTEGER && plain) {
 		stored_integer(column, sqlite3_value_int64(value));
 		return;
 	}
@@ -323,21 +231,20 @@ static void note(const char *column, int64_t type, sqlite3_value *value)
 	const char *text = bytes < STORED_TEXT_MAX ? (const char *)sqlite3_value_text(value) : NULL;
 	if (text && number)
 		stored_integer(column, strtoll(text, NULL, 10));
-	else if (text && is_final(kind, text, bytes))
+	else if (text && is_final(taker, text, bytes))
 		stored_text(column, text, bytes);
 	else
 		stored_unknown(column);
 }
 
 /* The usual case of an integer that fits. */
-static bool store_integer(sqlite3_context *c, const char *column, int64_t type, sqlite3_value *from)
+static bool store_integer(
+	sqlite3_context *c, const char *column, const struct taker *taker, sqlite3_value *from)
 {
-	enum kind kind = (enum kind)(type & 0xff);
-	if (kind < KIND_INT2 || kind > KIND_ROWID || sqlite3_value_type(from) != SQLITE_INTEGER)
+	if (!is_integer(taker) || sqlite3_value_type(from) != SQLITE_INTEGER)
 		return false;
-	const struct integer_type *range = &integer_types[kind - KIND_INT2];
 	int64_t value = sqlite3_value_int64(from);
-	if (value < range->least || value > range->most)
+	if (!cast_holds(&taker->cast, value))
 		return false;
 	stored_integer(column, value);
 	sqlite3_result_int64(c, value);
@@ -352,11 +259,11 @@ static void assign(sqlite3_context *c, int argc, sqlite3_value **argv)
 		sqlite3_result_value(c, argv[0]);
 		return;
 	}
-	int64_t type = find_named(sqlite3_user_data(c), sqlite3_context_db_handle(c), name);
-	if (store_integer(c, name, type, argv[0]) || sqlite3_value_type(argv[0]) == SQLITE_NULL)
+	struct taker taker = find_named(sqlite3_user_data(c), sqlite3_context_db_handle(c), name);
+	if (store_integer(c, name, &taker, argv[0]) || sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		return;
-	note(name, type, argv[0]);
-	store(c, type, argv[0]);
+	note(name, &taker, argv[0]);
+	store(c, &taker, argv[0]);
 }
 
 static void assign_placed(sqlite3_context *c, int argc, sqlite3_value **argv)
@@ -364,8 +271,8 @@ static void assign_placed(sqlite3_context *c, int argc, sqlite3_value **argv)
 	struct columns *columns = sqlite3_user_data(c);
 	const char *table = (const char *)sqlite3_value_text(argv[1]);
 	int place = sqlite3_value_int(argv[2]);
-	int64_t type = KIND_ANY;
-	int rc = table ? find_placed(columns, sqlite3_context_db_handle(c), table, place, &type)
+	struct taker taker = anything;
+	int rc = table ? find_placed(columns, sqlite3_context_db_handle(c), table, place, &taker)
 		       : SQLITE_OK;
 	(void)argc;
 	if (rc != SQLITE_OK)
@@ -373,8 +280,8 @@ static void assign_placed(sqlite3_context *c, int argc, sqlite3_value **argv)
 	if (rc != SQLITE_OK || sqlite3_value_type(argv[0]) == SQLITE_NULL)
 		return;
 	if (place >= 0 && place < PLACE_NAMES && place < columns->count)
-		note(columns->names[place], type, argv[0]);
-	store(c, type, argv[0]);
+		note(columns->names[place], &taker, argv[0]);
+	store(c, &taker, argv[0]);
 }
 
 /* ---- Defaults -------------------------------------------------------------------------------- */

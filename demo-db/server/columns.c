@@ -92,7 +92,19 @@ static bool is_match(const struct item *item, const struct token *t)
 		       token_is_symbol(before, "!") || token_is_symbol(before, "~"));
 }
 
-static const struct token varchar = { .kind = TOKEN_WORD, .text = "varchar", .bytes = 7 };
+/* A type of several words is gathered as the one that means the same. */
+static void widen_type(struct token *type, const struct token *t)
+{
+	bool varying = token_is(t, "varying"), zoned = token_is(t, "with");
+	if ((!varying && !zoned) || type->kind != TOKEN_WORD)
+		return;
+	enum pg_type narrow = pg_type_named(type->text, type->bytes);
+	enum pg_type wide = pg_type_varied(narrow, varying, zoned);
+	if (wide == narrow)
+		return;
+	type->text = pg_type_row(wide)->name;
+	type->bytes = strlen(type->text);
+}
 
 static void note_level_0(struct item *item, const struct token *t)
 {
@@ -102,8 +114,8 @@ static void note_level_0(struct item *item, const struct token *t)
 		item->plain_to_cast = item->plain;
 	} else if (item->cast_at && item->tail[0].kind == TOKEN_CAST) {
 		item->cast_type = *t;
-	} else if (token_is(t, "varying") && token_is(&item->cast_type, "character")) {
-		item->cast_type = varchar;
+	} else {
+		widen_type(&item->cast_type, t);
 	}
 	item->as |= token_is(t, "as");
 	if (item->cases == 0)
@@ -135,8 +147,7 @@ static void gather(struct item *item, const struct token *t)
 	if (item->depth == 1 && token_is(&item->tail[0], "as") && token_is(&item->first, "cast") &&
 		!item->after_call)
 		item->call_type = *t;
-	if (token_is(t, "varying") && token_is(&item->call_type, "character"))
-		item->call_type = varchar;
+	widen_type(&item->call_type, t);
 	if (open)
 		item->plain = false;
 	item->cases += token_is(t, "case");
@@ -266,8 +277,8 @@ static enum pg_type type_of_literal(const struct token *t)
 /* date '2024-02-29' */
 static bool is_typed_literal(const struct item *item)
 {
-	static const char *const words[] = { "date", "timestamp", "timestamptz", "time", NULL };
-	return item->second.kind == TOKEN_STRING && is_one_of(&item->first, words);
+	return item->second.kind == TOKEN_STRING && item->first.kind == TOKEN_WORD &&
+	       pg_type_named(item->first.text, item->first.bytes) != PG_UNKNOWN;
 }
 
 static enum pg_type type_of(const struct item *item, bool alias)
@@ -277,13 +288,13 @@ static enum pg_type type_of(const struct item *item, bool alias)
 	if (item->compares) /* it binds loosest */
 		return PG_BOOL;
 	if (item->cast_at && !item->other && !item->compares)
-		return value_type_named(item->cast_type.text, item->cast_type.bytes);
+		return pg_type_named(item->cast_type.text, item->cast_type.bytes);
 	if (item->call && item->call_only && item->call_type.text)
-		return value_type_named(item->call_type.text, item->call_type.bytes);
+		return pg_type_named(item->call_type.text, item->call_type.bytes);
 	if (item->call && item->call_only)
 		return type_of_call(&item->first);
 	if (is_typed_literal(item) && item->tokens == 2u + (alias ? 1u + item->as : 0u))
-		return value_type_named(item->first.text, item->first.bytes);
+		return pg_type_named(item->first.text, item->first.bytes);
 	return single && literal ? type_of_literal(&item->first) : PG_UNKNOWN;
 }
 
@@ -306,11 +317,11 @@ static bool is_constant(const struct token *t)
 
 static void name_of_type(const struct token *t, char name[NAME_MAX_BYTES])
 {
-	enum pg_type type = value_type_named(t->text, t->bytes);
-	if (type == PG_UNKNOWN && t->kind == TOKEN_WORD)
-		lower(name, t);
+	const struct pg_type_row *row = pg_type_row(pg_type_named(t->text, t->bytes));
+	if (row || t->kind != TOKEN_WORD)
+		snprintf(name, NAME_MAX_BYTES, "%s", row ? row->name : "text");
 	else
-		snprintf(name, NAME_MAX_BYTES, "%s", value_type_name(type));
+		lower(name, t);
 }
 
 /* PostgreSQL's name for an expression without an alias. */
@@ -330,7 +341,7 @@ static void figure_name(const struct item *item, char name[NAME_MAX_BYTES])
 	else if (item->call_type.text && item->call_only)
 		name_of_type(&item->call_type, name);
 	else if (is_typed_literal(item))
-		lower(name, &item->first);
+		name_of_type(&item->first, name);
 	else if (call || is_one_of(&item->first, words))
 		lower(name, &item->first);
 }

@@ -153,7 +153,7 @@ static size_t portal_bytes(const struct wire_message *m)
 	for (uint16_t i = 0; i < m->bind.value_count; i++) {
 		struct wire_bytes raw = wire_next_value(&cursor);
 		if (raw.length > 0)
-			bytes += (size_t)raw.length + (size_t)raw.length / 2 + 24;
+			bytes += (size_t)raw.length + value_room((size_t)raw.length) + 8;
 	}
 	return bytes;
 }
@@ -174,7 +174,7 @@ static int read_values(
 		struct wire_bytes kept = { .data = (uint8_t *)room, .length = raw.length };
 		memcpy(room, bytes ? (const void *)raw.data : "", bytes);
 		char *storage = align8(room + bytes);
-		room = bytes ? storage + bytes / 2 + 1 : room;
+		room = bytes ? storage + value_room(bytes) : room;
 		if (value_read(kept, type_of_parameter(portal->statement, i),
 			    format_of_parameter(m, i), storage, &portal->values[i], error))
 			return -1;

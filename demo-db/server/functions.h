@@ -3,9 +3,8 @@
  * functions.h - what PostgreSQL has as functions and operators and SQLite does not, or does
  * otherwise. The rewriting (rewriter.h) puts the names that begin with pg_ into statements:
  *
- *   pg_int2 pg_int4 pg_int8 pg_bool pg_float4 pg_float8 pg_numeric pg_date pg_time
- *   pg_timestamp pg_timestamptz pg_uuid   casts that refuse; pg_numeric(x, p, s) rounds
- *   pg_varchar(x, n) pg_char(x, n)   casts that cut
+ *   pg_int4(x), pg_date(x) …      casts that refuse, of each type of pg_types.def that has one;
+ *                                 pg_numeric(x, p, s) rounds, pg_varchar(x, n), pg_bpchar(x, n) cut
  *   pg_divisor(x)                 x, unless it is zero
  *   pg_position(a, b)             position(a in b)
  *   regexp                        a ~ b; '(?i)' before the pattern ~*, '(?like)' ILIKE

@@ -39,50 +39,64 @@ static bool ends(const char *at)
 
 /* ---- Integers -------------------------------------------------------------------------------- */
 
-const struct integer_type integer_types[] = { { "smallint", INT16_MIN, INT16_MAX },
-	{ "integer", INT32_MIN, INT32_MAX }, { "bigint", INT64_MIN, INT64_MAX },
-	{ "integer", INT64_MIN, INT64_MAX } };
-
-static void give_integer(sqlite3_context *c, const struct integer_type *type, int64_t value)
+bool cast_holds(const struct cast *cast, int64_t value)
 {
-	if (value < type->least || value > type->most)
-		cast_refuse(c, "%s out of range", type->name, "");
-	else
-		sqlite3_result_int64(c, value);
+	switch (cast->wide ? PG_INT8 : cast->type) {
+	case PG_INT2:
+		return value >= INT16_MIN && value <= INT16_MAX;
+	case PG_INT4:
+		return value >= INT32_MIN && value <= INT32_MAX;
+	default:
+		return true;
+	}
 }
 
-static void integer_of_text(sqlite3_context *c, const struct integer_type *type, const char *text)
+static void out_of_range(sqlite3_context *c, const struct cast *cast)
 {
+	cast_refuse(c, "%s out of range", pg_type_row(cast->type)->spelling, "");
+}
+
+static void give_integer(sqlite3_context *c, const struct cast *cast, int64_t value)
+{
+	if (cast_holds(cast, value))
+		sqlite3_result_int64(c, value);
+	else
+		out_of_range(c, cast);
+}
+
+static void integer_of_text(sqlite3_context *c, const struct cast *cast, const char *text)
+{
+	const char *name = pg_type_row(cast->type)->spelling;
 	char *end;
 	errno = 0;
 	long long value = strtoll(text, &end, 10);
 	if (end == text || !ends(end))
-		cast_refuse(c, INVALID, type->name, text);
-	else if (errno || value < type->least || value > type->most)
-		cast_refuse(c, "value \"%.100s\" is out of range for type %s", text, type->name);
+		cast_refuse(c, INVALID, name, text);
+	else if (errno || !cast_holds(cast, value))
+		cast_refuse(c, "value \"%.100s\" is out of range for type %s", text, name);
 	else
 		sqlite3_result_int64(c, value);
 }
 
 /* Rounds halves away from zero, as numeric does. */
-void cast_integer(sqlite3_context *c, const struct integer_type *type, sqlite3_value *from)
+void cast_integer(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
 	switch (sqlite3_value_type(from)) {
 	case SQLITE_NULL:
 		return;
 	case SQLITE_INTEGER:
-		give_integer(c, type, sqlite3_value_int64(from));
+		give_integer(c, cast, sqlite3_value_int64(from));
 		return;
 	case SQLITE_FLOAT: {
 		double value = round(sqlite3_value_double(from));
 		if (value >= -0x1p63 && value < 0x1p63)
-			give_integer(c, type, (int64_t)value);
+			give_integer(c, cast, (int64_t)value);
 		else
-			cast_refuse(c, "%s out of range", type->name, "");
+			out_of_range(c, cast);
 		return;
 	}
 	default:
-		integer_of_text(c, type, (const char *)sqlite3_value_text(from));
+		integer_of_text(c, cast, (const char *)sqlite3_value_text(from));
 	}
 }
 
@@ -144,16 +158,18 @@ static void give_real(sqlite3_context *c, double value)
 		sqlite3_result_double(c, value);
 }
 
-void cast_float8(sqlite3_context *c, sqlite3_value *from)
+void cast_float8(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
 	struct number n;
+	(void)cast;
 	if (read_number(c, "double precision", from, &n) != READ_NOTHING)
 		give_real(c, n.real);
 }
 
-void cast_float4(sqlite3_context *c, sqlite3_value *from)
+void cast_float4(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
 	struct number n;
+	(void)cast;
 	if (read_number(c, "real", from, &n) == READ_NOTHING)
 		return;
 	if (fabs(n.real) <= (double)FLT_MAX || !isfinite(n.real))
@@ -173,14 +189,15 @@ static double rounded(double value, int scale)
 	return copysign(floor(many * (1 + 2 * DBL_EPSILON) + 0.5) / power, value) + 0.0;
 }
 
-void cast_numeric(sqlite3_context *c, sqlite3_value *from, int precision, int scale)
+void cast_numeric(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
+	int precision = cast->first, scale = cast->second > 0 ? cast->second : 0;
 	struct number n;
 	char size[32];
 	enum read read = read_number(c, "numeric", from, &n);
 	if (read == READ_NOTHING)
 		return;
-	if (precision && isfinite(n.real)) {
+	if (precision > 0 && isfinite(n.real)) {
 		n.real = read == READ_REAL ? rounded(n.real, scale) : n.real;
 		if (fabs(n.real) >= pow(10, precision - scale)) {
 			snprintf(size, sizeof size, "(%d, %d)", precision, scale);
@@ -214,8 +231,9 @@ static int bool_of_text(const char *text)
 	return -1;
 }
 
-void cast_bool(sqlite3_context *c, sqlite3_value *from)
+void cast_bool(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
+	(void)cast;
 	if (sqlite3_value_type(from) == SQLITE_NULL)
 		return;
 	if (sqlite3_value_type(from) != SQLITE_TEXT) {
@@ -250,21 +268,22 @@ static bool is_blank(const char *text, size_t bytes)
 	return bytes == 0;
 }
 
-void cast_text(sqlite3_context *c, sqlite3_value *from, int length, bool padded, bool cut)
+void cast_text(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
-	bool is_text = sqlite3_value_type(from) == SQLITE_TEXT;
+	bool is_text = sqlite3_value_type(from) == SQLITE_TEXT, padded = cast->type == PG_BPCHAR;
+	int length = cast->first;
 	/* of a text its bytes: asking for it as a text would copy it for a NUL behind */
 	const char *text =
 		is_text ? sqlite3_value_blob(from) : (const char *)sqlite3_value_text(from);
 	size_t bytes = (size_t)sqlite3_value_bytes(from), most = bytes;
 	char number[16];
-	if (!text) { /* empty, or NULL */
+	if (!text || length < 0) { /* empty, NULL, or of any length */
 		sqlite3_result_value(c, from);
 		return;
 	}
 	if (bytes > (size_t)length)
 		most = character_bytes(text, bytes, length);
-	if (!cut && !is_blank(text + most, bytes - most)) {
+	if (cast->assigns && !is_blank(text + most, bytes - most)) {
 		snprintf(number, sizeof number, "%d", length);
 		cast_refuse(c, "value too long for type %s(%s)",
 			padded ? "character" : "character varying", number);
@@ -279,11 +298,12 @@ void cast_text(sqlite3_context *c, sqlite3_value *from, int length, bool padded,
 }
 
 /* 32 digits, a hyphen behind any four, braces around them all. */
-void cast_uuid(sqlite3_context *c, sqlite3_value *from)
+void cast_uuid(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
 	const char *text = (const char *)sqlite3_value_text(from);
 	char uuid[40];
 	int digits = 0, at = 0;
+	(void)cast;
 	if (!text) /* NULL */
 		return;
 	bool braces = *text == '{';
@@ -304,24 +324,6 @@ void cast_uuid(sqlite3_context *c, sqlite3_value *from)
 
 /* ---- As SQL functions ------------------------------------------------------------------------ */
 
-static void to_integer(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	cast_integer(c, sqlite3_user_data(c), argv[0]);
-}
-
-static void to_bool(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	cast_bool(c, argv[0]);
-}
-
-static void to_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	cast_uuid(c, argv[0]);
-}
-
 static void random_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	unsigned char b[16];
@@ -338,31 +340,6 @@ static void random_uuid(sqlite3_context *c, int argc, sqlite3_value **argv)
 	sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);
 }
 
-static void to_float8(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	cast_float8(c, argv[0]);
-}
-
-static void to_float4(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	cast_float4(c, argv[0]);
-}
-
-static void to_numeric(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	cast_numeric(c, argv[0], argc > 1 ? sqlite3_value_int(argv[1]) : 0,
-		argc > 2 ? sqlite3_value_int(argv[2]) : 0);
-}
-
-/* char if there is user data, else varchar. */
-static void to_text(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	(void)argc;
-	cast_text(c, argv[0], sqlite3_value_int(argv[1]), sqlite3_user_data(c) != NULL, true);
-}
-
 static void to_divisor(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	(void)argc;
@@ -372,31 +349,50 @@ static void to_divisor(sqlite3_context *c, int argc, sqlite3_value **argv)
 		sqlite3_result_value(c, argv[0]);
 }
 
+#define CAST(function) cast_##function
+#define KEPT	       NULL
+#define REFUSED	       NULL
+
+static const struct named_cast {
+	const char *name;
+	enum pg_type type;
+	cast_function *function;
+} casts[] = {
+#define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary)                           \
+	{ "pg_" name, PG_##id, cast },
+#include "demo-db/server/pg_types.def"
+};
+#define CASTS (sizeof casts / sizeof *casts)
+
+cast_function *cast_of(enum pg_type type)
+{
+	for (size_t i = 0; i < CASTS; i++)
+		if (casts[i].type == type)
+			return casts[i].function;
+	return NULL;
+}
+
+/* pg_<type>(value[, first number[, second]]) */
+static void call_cast(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	const struct named_cast *named = sqlite3_user_data(c);
+	const struct cast cast = { .type = named->type,
+		.first = argc > 1 ? sqlite3_value_int(argv[1]) : -1,
+		.second = argc > 2 ? sqlite3_value_int(argv[2]) : -1 };
+	if (argc)
+		named->function(c, argv[0], &cast);
+}
+
 int casts_install(sqlite3 *db)
 {
-	static const struct {
-		const char *name;
-		const void *data;
-		void (*call)(sqlite3_context *, int, sqlite3_value **);
-		int arguments;
-	} functions[] = {
-		{ "pg_int2", &integer_types[0], to_integer, 1 },
-		{ "pg_int4", &integer_types[1], to_integer, 1 },
-		{ "pg_int8", &integer_types[2], to_integer, 1 },
-		{ "pg_float8", NULL, to_float8, 1 },
-		{ "pg_float4", NULL, to_float4, 1 },
-		{ "pg_numeric", NULL, to_numeric, -1 },
-		{ "pg_bool", NULL, to_bool, 1 },
-		{ "pg_uuid", NULL, to_uuid, 1 },
-		{ "pg_varchar", NULL, to_text, 2 },
-		{ "pg_char", "", to_text, 2 },
-		{ "pg_divisor", NULL, to_divisor, 1 },
-	};
 	int rc = SQLITE_OK;
-	for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof *functions; i++)
-		rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
-			FUNCTIONS_FLAGS, (void *)(uintptr_t)functions[i].data, functions[i].call,
-			NULL, NULL, NULL);
+	for (size_t i = 0; rc == SQLITE_OK && i < CASTS; i++)
+		if (casts[i].function)
+			rc = sqlite3_create_function_v2(db, casts[i].name, -1, FUNCTIONS_FLAGS,
+				(void *)(uintptr_t)&casts[i], call_cast, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function_v2(
+			db, "pg_divisor", 1, FUNCTIONS_FLAGS, NULL, to_divisor, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_function_v2(db, "gen_random_uuid", 0,
 			SQLITE_UTF8 | SQLITE_INNOCUOUS, NULL, random_uuid, NULL, NULL, NULL);

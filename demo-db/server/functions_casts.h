@@ -7,33 +7,33 @@
 #ifndef DEMO_DB_FUNCTIONS_CASTS_H
 #define DEMO_DB_FUNCTIONS_CASTS_H
 
+#include "demo-db/server/pg_types.h"
+
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-struct integer_type {
-	const char *name;
-	int64_t least, most;
+/* What a value is to become: a type with the numbers that stand in parentheses behind it. */
+struct cast {
+	enum pg_type type;
+	int first, second; /* -1: not said */
+	bool assigns;	   /* to a column: what is too long is refused; else it is cut */
+	bool wide;	   /* an integer of 64 bits, whatever its type */
 };
-/* smallint, integer, bigint, and a rowid that is called integer */
-extern const struct integer_type integer_types[];
 
+typedef void cast_function(sqlite3_context *c, sqlite3_value *from, const struct cast *cast);
+
+/* By the names pg_types.def has for them. Integers stay integers in a numeric; a char does not keep
+ * its last blanks, rows.c shows them. */
+cast_function cast_integer, cast_bool, cast_float8, cast_float4, cast_numeric, cast_text, cast_uuid;
+cast_function cast_date, cast_time, cast_timestamp; /* functions_dates.c */
+
+/* NULL: its values stay as they are. */
+cast_function *cast_of(enum pg_type type);
+/* Does an integer type hold the value? */
+bool cast_holds(const struct cast *cast, int64_t value);
 /* `format` takes both texts, or (of one conversion) the first. */
 void cast_refuse(sqlite3_context *c, const char *format, const char *a, const char *b);
-void cast_integer(sqlite3_context *c, const struct integer_type *type, sqlite3_value *from);
-void cast_bool(sqlite3_context *c, sqlite3_value *from);
-void cast_float8(sqlite3_context *c, sqlite3_value *from);
-void cast_float4(sqlite3_context *c, sqlite3_value *from);
-/* `precision` 0: any; integers stay integers. */
-void cast_numeric(sqlite3_context *c, sqlite3_value *from, int precision, int scale);
-/* To so many characters: of varchar, or of char, which does not keep its last blanks; rows.c shows
- * them. What is longer is refused, unless it is only blanks or is to be cut. */
-void cast_text(sqlite3_context *c, sqlite3_value *from, int length, bool padded, bool cut);
-void cast_uuid(sqlite3_context *c, sqlite3_value *from);
-/* functions_dates.c; `digits` behind the second's point. */
-void cast_date(sqlite3_context *c, sqlite3_value *from);
-void cast_time(sqlite3_context *c, sqlite3_value *from, int digits);
-void cast_timestamp(sqlite3_context *c, sqlite3_value *from, bool zoned, int digits);
 
 int casts_install(sqlite3 *db);
 int functions_dates_install(sqlite3 *db);

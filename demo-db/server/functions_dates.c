@@ -55,19 +55,26 @@ static void cast_stamp(sqlite3_context *c, sqlite3_value *from, enum stamp_form 
 	give_stamp(c, &s, form);
 }
 
-void cast_date(sqlite3_context *c, sqlite3_value *from)
+void cast_date(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
+	(void)cast;
 	cast_stamp(c, from, STAMP_DATE, STAMP_DIGITS);
 }
 
-void cast_time(sqlite3_context *c, sqlite3_value *from, int digits)
+static int digits_of(const struct cast *cast)
 {
-	cast_stamp(c, from, STAMP_TIME, digits);
+	return cast->first < 0 || cast->first > STAMP_DIGITS ? STAMP_DIGITS : cast->first;
 }
 
-void cast_timestamp(sqlite3_context *c, sqlite3_value *from, bool zoned, int digits)
+void cast_time(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
-	cast_stamp(c, from, zoned ? STAMP_TIMESTAMPTZ : STAMP_TIMESTAMP, digits);
+	cast_stamp(c, from, STAMP_TIME, digits_of(cast));
+}
+
+void cast_timestamp(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
+{
+	bool zoned = cast->type == PG_TIMESTAMPTZ;
+	cast_stamp(c, from, zoned ? STAMP_TIMESTAMPTZ : STAMP_TIMESTAMP, digits_of(cast));
 }
 
 /* ---- Functions ------------------------------------------------------------------------------- */
@@ -128,26 +135,10 @@ static void date_trunc(sqlite3_context *c, int argc, sqlite3_value **argv)
 	give_stamp(c, &s, STAMP_TIMESTAMP);
 }
 
-static void to_stamp(sqlite3_context *c, int argc, sqlite3_value **argv)
-{
-	const enum stamp_form *form = sqlite3_user_data(c);
-	(void)argc;
-	cast_stamp(c, argv[0], *form, STAMP_DIGITS);
-}
-
 int functions_dates_install(sqlite3 *db)
 {
-	static const enum stamp_form forms[] = { STAMP_DATE, STAMP_TIME, STAMP_TIMESTAMP,
-		STAMP_TIMESTAMPTZ };
-	static const char *const casts[] = { "pg_date", "pg_time", "pg_timestamp",
-		"pg_timestamptz" };
-	int rc = SQLITE_OK;
-	for (size_t i = 0; rc == SQLITE_OK && i < sizeof forms / sizeof *forms; i++)
-		rc = sqlite3_create_function_v2(db, casts[i], 1, FUNCTIONS_FLAGS,
-			(void *)(uintptr_t)&forms[i], to_stamp, NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_create_function_v2(
-			db, "date_part", 2, FUNCTIONS_FLAGS, NULL, date_part, NULL, NULL, NULL);
+	int rc = sqlite3_create_function_v2(
+		db, "date_part", 2, FUNCTIONS_FLAGS, NULL, date_part, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_function_v2(
 			db, "date_trunc", 2, FUNCTIONS_FLAGS, NULL, date_trunc, NULL, NULL, NULL);

@@ -5,6 +5,7 @@
  * of the statement.
  */
 #include "demo-db/server/literals.h"
+#include "demo-db/server/pg_types.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -162,15 +163,11 @@ static void scan_quoted(struct scan *s)
 	s->word = NULL;
 }
 
-/* A type whose numbers are part of it; only white space stands behind the word. */
-static bool is_sized_type(const struct scan *s)
+/* A type, whose numbers would be part of it; only white space stands behind the word. */
+static bool is_type(const struct scan *s)
 {
-	static const char *const types[] = { "varchar", "char", "varying", "character", "bpchar",
-		"numeric", "decimal", "timestamp", "timestamptz", "time", "float" };
-	for (size_t i = 0; s->word && i < sizeof types / sizeof *types; i++)
-		if (is(s->word, s->word_bytes, types[i]))
-			return true;
-	return false;
+	return s->word && (is(s->word, s->word_bytes, "varying") ||
+				  pg_type_named(s->word, s->word_bytes) != PG_UNKNOWN);
 }
 
 static void scan_type_size(struct scan *s)
@@ -190,7 +187,7 @@ static void scan_symbol(struct scan *s)
 		s->declined = true;
 		return;
 	}
-	if (c == '(' && s->region == VALUES && is_sized_type(s)) {
+	if (c == '(' && s->region == VALUES && is_type(s)) {
 		scan_type_size(s);
 		return;
 	}

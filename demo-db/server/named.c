@@ -31,7 +31,7 @@ static int take_types(struct statement *s, const char *types)
 	if (!s->types)
 		return -1;
 	while (t.kind != TOKEN_END && t.kind != TOKEN_BAD && s->type_count < s->parameter_count) {
-		s->types[s->type_count++] = value_type_named(t.text, t.bytes);
+		s->types[s->type_count++] = pg_type_named(t.text, t.bytes);
 		do
 			t = lexer_next(&lexer);
 		while (t.kind != TOKEN_END && t.kind != TOKEN_BAD && !token_is_symbol(&t, ","));

@@ -4,6 +4,7 @@
  * function of the server's (functions.c) that refuses what PostgreSQL refuses; in a definition,
  * which is kept in the file, it is SQLite's own. It must not know clauses.
  */
+#include "demo-db/server/pg_types.h"
 #include "demo-db/server/rewriter.h"
 
 #include <stdio.h>
@@ -78,52 +79,6 @@ void rewrite_literal(struct rewriter *r)
 }
 
 /* ---- Types and casts ---------------------------------------------------------------------- */
-
-static const struct {
-	const char *name, *affinity, *function;
-} types[] = {
-	{ "int", "INTEGER", "pg_int4" },
-	{ "integer", "INTEGER", "pg_int4" },
-	{ "int2", "INTEGER", "pg_int2" },
-	{ "int4", "INTEGER", "pg_int4" },
-	{ "int8", "INTEGER", "pg_int8" },
-	{ "bigint", "INTEGER", "pg_int8" },
-	{ "smallint", "INTEGER", "pg_int2" },
-	{ "oid", "INTEGER", "pg_int8" },
-	{ "bool", "INTEGER", "pg_bool" },
-	{ "boolean", "INTEGER", "pg_bool" },
-	{ "real", "REAL", "pg_float4" },
-	{ "float4", "REAL", "pg_float4" },
-	{ "float8", "REAL", "pg_float8" },
-	{ "float", "REAL", "pg_float8" },
-	{ "double", "REAL", "pg_float8" },
-	{ "numeric", "NUMERIC", "pg_numeric" },
-	{ "decimal", "NUMERIC", "pg_numeric" },
-	{ "text", "TEXT", NULL },
-	{ "varchar", "TEXT", NULL },
-	{ "char", "TEXT", NULL },
-	{ "character", "TEXT", NULL },
-	{ "bpchar", "TEXT", NULL },
-	{ "name", "TEXT", NULL },
-	{ "uuid", "TEXT", "pg_uuid" },
-	{ "json", "TEXT", NULL },
-	{ "jsonb", "TEXT", NULL },
-	{ "date", "TEXT", "pg_date" },
-	{ "time", "TEXT", "pg_time" },
-	{ "timestamp", "TEXT", "pg_timestamp" },
-	{ "timestamptz", "TEXT", "pg_timestamptz" },
-	{ "regclass", "TEXT", "pg_regclass" },
-	{ "regtype", "TEXT", NULL },
-	{ "bytea", "BLOB", NULL },
-};
-
-static int find_type(const struct token *t)
-{
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (token_is(t, types[i].name))
-			return (int)i;
-	return -1;
-}
 
 void rewrite_skip_parenthesised(struct rewriter *r)
 {
@@ -213,43 +168,40 @@ static bool write_bool_text(struct rewriter *r, const char *affinity)
 	return true;
 }
 
-/* The function of a type with numbers; NULL: they do not matter. */
-static const char *sized_function(int type, struct type_tail *tail)
+/* Are the numbers in parentheses arguments of the cast? Those of times are not looked at. */
+static bool is_sized(enum pg_type type, const struct type_tail *tail)
 {
-	static const char *const texts[] = { "varchar", "char", "character", "bpchar" };
-	const char *name = types[type].name, *function = types[type].function;
-	if (function && strcmp(function, "pg_numeric") == 0)
-		return *tail->numbers ? function : NULL;
-	bool plain =
-		strcmp(name, "char") == 0 || (strcmp(name, "character") == 0 && !tail->varying);
-	if (plain && !*tail->numbers)
-		strcpy(tail->numbers, "1");
-	for (size_t i = 0; *tail->numbers && i < sizeof texts / sizeof *texts; i++)
-		if (strcmp(name, texts[i]) == 0)
-			return i == 0 || tail->varying ? "pg_varchar" : "pg_char";
-	return NULL;
+	return *tail->numbers && (type == PG_NUMERIC || type == PG_VARCHAR || type == PG_BPCHAR);
 }
 
-static void put_cast(struct rewriter *r, int type, struct type_tail *tail)
+/* A regclass in quotes is looked up, an id is named. */
+static void write_function(struct rewriter *r, size_t at, enum pg_type type)
 {
-	const char *sized = r->schema ? NULL : sized_function(type, tail);
-	const char *function = sized ? sized : r->schema ? NULL : types[type].function;
-	if (function && tail->zoned && strcmp(function, "pg_timestamp") == 0)
-		function = "pg_timestamptz";
-	if (function &&
-		strcmp(function, "pg_regclass") == 0) /* a literal is looked up, an id named */
-		function =
-			r->out.data[r->operand_at] == '\'' ? "pg_regclass_id" : "pg_regclass_name";
+	if (type == PG_REGCLASS)
+		rewrite_insert(&r->out, at, r->out.data[at] == '\'' ? "_id(" : "_name(");
+	else
+		rewrite_insert(&r->out, at, "(");
+	rewrite_insert(&r->out, at, pg_type_row(type)->name);
+	rewrite_insert(&r->out, at, "pg_");
+}
+
+static void put_cast(struct rewriter *r, enum pg_type type, const struct type_tail *tail)
+{
+	const struct pg_type_row *row = pg_type_row(type);
+	bool sized = !r->schema && is_sized(type, tail);
+	bool any_text = (type == PG_VARCHAR || type == PG_BPCHAR) && !sized;
+	bool function =
+		!r->schema && !any_text && (row->cast == PG_CAST_FUNCTION || type == PG_REGCLASS);
 	bool wrap = behind_default(r);
 	if (wrap)
 		rewrite_insert(&r->out, r->operand_at, "(");
-	size_t at = r->operand_at + wrap;
-	rewrite_insert(&r->out, at, function ? "(" : "CAST(");
 	if (function)
-		rewrite_insert(&r->out, at, function);
+		write_function(r, r->operand_at + wrap, type);
+	else
+		rewrite_insert(&r->out, r->operand_at + wrap, "CAST(");
 	if (!function) {
 		rewrite_append_text(&r->out, " AS ");
-		rewrite_append_text(&r->out, types[type].affinity);
+		rewrite_append_text(&r->out, row->affinity);
 	}
 	if (sized) {
 		rewrite_append_text(&r->out, ", ");
@@ -269,8 +221,9 @@ void rewrite_cast(struct rewriter *r)
 		rewrite_step(r);
 		rewrite_step(r);
 	}
-	int type = find_type(&r->token);
-	if (type < 0) {
+	struct token word = r->token;
+	enum pg_type type = pg_type_named(word.text, word.bytes);
+	if (type == PG_UNKNOWN) {
 		snprintf(what, sizeof what, "type \"%.*s\" does not exist",
 			(int)(r->token.bytes < 60 ? r->token.bytes : 60), r->token.text);
 		rewrite_fail(r, "42704", what, NULL);
@@ -281,9 +234,18 @@ void rewrite_cast(struct rewriter *r)
 	read_type_tail(r, &tail);
 	if (token_is_symbol(&r->token, "["))
 		rewrite_fail(r, "0A000", "array types are not supported", NULL);
-	if (strcmp(types[type].affinity, "BLOB") == 0 && write_hex(r))
+	type = pg_type_varied(type, tail.varying, tail.zoned);
+	const struct pg_type_row *row = pg_type_row(type);
+	if (row->cast == PG_CAST_REFUSED && !r->schema) {
+		snprintf(what, sizeof what, "casts to %s are not supported", row->spelling);
+		rewrite_fail(r, "0A000", what, NULL);
 		return;
-	if (!write_bool_text(r, types[type].affinity))
+	}
+	if (type == PG_BPCHAR && !*tail.numbers && !token_is(&word, "bpchar"))
+		strcpy(tail.numbers, "1");
+	if (type == PG_BYTEA && write_hex(r))
+		return;
+	if (!write_bool_text(r, row->affinity))
 		put_cast(r, type, &tail);
 	/* stepping left the cast's type as the previous token: an operand stands before what comes
 	 */
@@ -293,14 +255,13 @@ void rewrite_cast(struct rewriter *r)
 /* date '2024-02-29' is '2024-02-29'::date */
 bool rewrite_typed_literal(struct rewriter *r)
 {
-	static const char *const typed[] = { "date", "timestamp", "time", "timestamptz", "bool",
-		"bytea", "uuid", NULL };
 	struct token next = rewrite_look(r);
 	if (next.kind != TOKEN_STRING || token_is_symbol(&r->previous, "."))
 		return false;
 	if (token_is(&r->token, "interval"))
 		rewrite_fail(r, "0A000", "intervals are not supported", NULL);
-	if (!rewrite_in_list(&r->token, typed))
+	if (r->token.kind != TOKEN_WORD ||
+		pg_type_named(r->token.text, r->token.bytes) == PG_UNKNOWN)
 		return false;
 	struct token type = r->token;
 	rewrite_step(r);
@@ -357,9 +318,7 @@ void rewrite_default(struct rewriter *r)
 
 const char *rewrite_column_type(const struct token *t)
 {
-	static const char *const serials[] = { "serial", "bigserial", "smallserial", "serial4",
-		"serial8", NULL };
-	if (rewrite_in_list(t, serials))
+	if (pg_type_is_serial(t->text, t->bytes))
 		return "INTEGER";
 	if (token_is(t, "int")) /* a table made AS a SELECT has INT for all integers */
 		return "int4";

@@ -13,32 +13,11 @@
 #define DEMO_DB_VALUES_H
 
 #include "demo-db/engine/engine.h"
+#include "demo-db/server/pg_types.h"
 #include "demo-db/server/protocol.h"
-
-enum pg_type { /* object ids of pg_type */
-	PG_UNKNOWN = 0,
-	PG_BOOL = 16,
-	PG_BYTEA = 17,
-	PG_INT8 = 20,
-	PG_INT2 = 21,
-	PG_INT4 = 23,
-	PG_TEXT = 25,
-	PG_FLOAT4 = 700,
-	PG_FLOAT8 = 701,
-	PG_UNKNOWN_LITERAL = 705,
-	PG_BPCHAR = 1042,
-	PG_VARCHAR = 1043,
-	PG_DATE = 1082,
-	PG_TIMESTAMP = 1114,
-	PG_TIMESTAMPTZ = 1184,
-	PG_NUMERIC = 1700,
-};
 
 /* Of a declared type as written in CREATE TABLE (NULL: none) and, then, of the value. */
 enum pg_type value_pg_type(const char *declared, enum db_type actual);
-/* Of a type's name in SQL, in any case; PG_UNKNOWN if it has none here. And back (int8, text …). */
-enum pg_type value_type_named(const char *name, size_t bytes);
-const char *value_type_name(enum pg_type type);
 /* Digits behind the point of a declared numeric(p, s); -1: as many as there are. */
 int value_scale(const char *declared);
 /* Characters of a declared char(n), which is stored without its blanks; 0: of no fixed width. */
@@ -47,18 +26,27 @@ int16_t value_pg_length(enum pg_type type); /* bytes, -1 variable */
 /* Is there a binary form for it here? */
 bool value_has_binary(enum pg_type type);
 
-/* Appends length and bytes of one value of a DataRow, in the column's type and format. */
 /* False: the column is binary and of a type that cannot hold the value. SQLite has a type for each
  * value, so a column that a first row called a number may hold a text further down. */
 bool value_fits(struct db_value value, const struct wire_column *column);
+/* Appends length and bytes of one value of a DataRow, in the column's type and format. */
 void value_write(struct wire_out *out, struct db_value value, const struct wire_column *column);
+
+#define VALUE_JSONB_VERSION 1	/* the first byte of its binary form */
+int value_hex_digit(uint8_t c); /* -1: none */
 
 struct value_error {
 	const char *sqlstate;
 	char message[128];
 };
-/* Reads one parameter. `storage` (8-byte aligned, at least bytes.length / 2 + 1 bytes) takes
- * decoded bytea; text points into the message. 0, or -1 with `error` filled. */
+/* Bytes of storage that reading so many takes: decoded bytea, or the text of a uuid or a time. */
+static inline size_t value_room(size_t bytes)
+{
+	return bytes / 2 + 40;
+}
+
+/* Reads one parameter. `storage` (8-byte aligned, value_room bytes) takes what is decoded; text
+ * points into the message. 0, or -1 with `error` filled. */
 int value_read(struct wire_bytes bytes, enum pg_type type, uint16_t format, void *storage,
 	struct db_value *value, struct value_error *error);
 

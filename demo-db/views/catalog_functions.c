@@ -5,64 +5,29 @@
  */
 #include "demo-db/views/catalog.h"
 #include "demo-db/engine/engine.h"
+#include "demo-db/server/values.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define FLAGS (SQLITE_UTF8 | SQLITE_INNOCUOUS)
 
 /* ---- Types ---------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *words; /* of a declaration, each between spaces */
-	int oid;
-	const char *name;
-} types[] = {
-	{ " int4 integer int serial mediumint ", 23, "integer" },
-	{ " int8 bigint bigserial ", 20, "bigint" },
-	{ " int2 smallint smallserial tinyint ", 21, "smallint" },
-	{ " text clob ", 25, "text" },
-	{ " varchar ", 1043, "character varying" },
-	{ " char character bpchar ", 1042, "character" },
-	{ " bool boolean ", 16, "boolean" },
-	{ " float8 double float ", 701, "double precision" },
-	{ " real float4 ", 700, "real" },
-	{ " numeric decimal ", 1700, "numeric" },
-	{ " timestamp datetime ", 1114, "timestamp without time zone" },
-	{ " timestamptz ", 1184, "timestamp with time zone" },
-	{ " date ", 1082, "date" },
-	{ " time ", 1083, "time without time zone" },
-	{ " bytea blob ", 17, "bytea" },
-	{ " json ", 114, "json" },
-	{ " jsonb ", 3802, "jsonb" },
-	{ " uuid ", 2950, "uuid" },
-};
-#define TYPES	 (sizeof types / sizeof *types)
-#define TEXT_OID 25
+/* Of a word that is no type: what its values are as a rule, by SQLite's affinity. */
+static enum pg_type type_by_affinity(const char *declared)
+{
+	return strcasestr(declared, "int") ? PG_INT8 : PG_TEXT;
+}
 
 static void declared_type(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	const char *text = (const char *)sqlite3_value_text(argv[0]);
-	char word[40];
-	size_t bytes = 0;
+	enum pg_type type = pg_type_declared(text ? text : "");
 	(void)argc;
-	while (text && bytes < 32 && isalnum((unsigned char)text[bytes]))
-		bytes++;
-	snprintf(word, sizeof word, " %.*s ", (int)bytes, text ? text : "");
-	bool varying = text && strcasestr(text, "varying");
-	bool zone = text && strcasestr(text, "with time zone");
-	for (size_t i = 0; bytes && i < TYPES; i++) {
-		if (!strcasestr(types[i].words, word))
-			continue;
-		int oid = varying ? 1043 : zone && types[i].oid == 1114 ? 1184 : types[i].oid;
-		sqlite3_result_int(c, oid);
-		return;
-	}
-	sqlite3_result_int(c, TEXT_OID);
+	sqlite3_result_int(c, (int)(type ? type : type_by_affinity(text ? text : "")));
 }
 
 /* PostgreSQL's atttypmod: length + 4, or precision and scale beside each other + 4. */
@@ -71,30 +36,30 @@ static void declared_modifier(sqlite3_context *c, int argc, sqlite3_value **argv
 	const char *text = (const char *)sqlite3_value_text(argv[0]);
 	const char *open = text ? strchr(text, '(') : NULL;
 	int first, second = 0, read = open ? sscanf(open, "(%5d ,%5d", &first, &second) : 0;
-	bool numeric =
-		text && (strncasecmp(text, "num", 3) == 0 || strncasecmp(text, "dec", 3) == 0);
+	enum pg_type type = pg_type_declared(text ? text : "");
 	(void)argc;
-	if (read < 1 || first < 0 || second < 0)
+	if (!open && text && value_width(text))
+		sqlite3_result_int(c, (int)value_width(text) + 4);
+	else if (read < 1 || first < 0 || second < 0)
 		sqlite3_result_int(c, -1);
 	else
-		sqlite3_result_int(c, numeric ? (first << 16 | second) + 4 : first + 4);
+		sqlite3_result_int(c, type == PG_NUMERIC ? (first << 16 | second) + 4 : first + 4);
 }
 
 static void format_type(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
-	int oid = sqlite3_value_int(argv[0]), modifier = sqlite3_value_int(argv[1]) - 4;
+	enum pg_type type = (enum pg_type)sqlite3_value_int(argv[0]);
+	const struct pg_type_row *row = pg_type_row(type);
+	int modifier = sqlite3_value_int(argv[1]) - 4;
 	bool plain = sqlite3_value_type(argv[1]) == SQLITE_NULL || modifier < 0;
-	const char *name = "text";
+	const char *name = row ? row->spelling : "text";
 	char text[64];
 	(void)argc;
-	for (size_t i = 0; i < TYPES; i++)
-		if (types[i].oid == oid)
-			name = types[i].name;
-	bool sized = oid == 1043 || oid == 1042;
-	if (!plain && oid == 1700)
+	if (!plain && type == PG_NUMERIC)
 		snprintf(text, sizeof text, "numeric(%d,%d)", modifier >> 16, modifier & 0xffff);
-	else if (!plain && sized)
-		snprintf(text, sizeof text, "%s(%d)", name, modifier);
+	else if (!plain && (type == PG_VARCHAR || type == PG_BPCHAR))
+		snprintf(text, sizeof text, "%s(%d)", type == PG_BPCHAR ? "character" : name,
+			modifier);
 	else
 		snprintf(text, sizeof text, "%s", name);
 	sqlite3_result_text(c, text, -1, SQLITE_TRANSIENT);

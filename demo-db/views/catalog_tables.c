@@ -73,14 +73,11 @@ const struct catalog_table catalog_tables[] = {
 		"JOIN pragma_table_xinfo(s.name) c WHERE s.type = 'table' AND c.dflt_value IS NOT "
 		"NULL AND " VISIBLE },
 	{ "pg_type", "oid int, typname text, typnamespace int, typcollation int",
-		"SELECT 16, 'bool', 11, 0 UNION ALL SELECT 17, 'bytea', 11, 0 "
-		"UNION ALL SELECT 20, 'int8', 11, 0 UNION ALL SELECT 21, 'int2', 11, 0 "
-		"UNION ALL SELECT 23, 'int4', 11, 0 UNION ALL SELECT 25, 'text', 11, 0 "
-		"UNION ALL SELECT 700, 'float4', 11, 0 UNION ALL SELECT 701, 'float8', 11, 0 "
-		"UNION ALL SELECT 1042, 'bpchar', 11, 0 UNION ALL SELECT 1043, 'varchar', 11, 0 "
-		"UNION ALL SELECT 1082, 'date', 11, 0 UNION ALL SELECT 1083, 'time', 11, 0 "
-		"UNION ALL SELECT 1114, 'timestamp', 11, 0 UNION ALL SELECT 1184, 'timestamptz', "
-		"11, 0 UNION ALL SELECT 1700, 'numeric', 11, 0" },
+		"SELECT 0, '', 0, 0 WHERE 0"
+#define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary)                           \
+	" UNION ALL SELECT " #oid ", '" name "', 11, 0"
+#include "demo-db/server/pg_types.def"
+	},
 	{ "pg_index",
 		"indexrelid int, indrelid int, indnatts int, indnkeyatts int, indisunique bool, "
 		"indisprimary bool, indimmediate bool, indisclustered bool, indisvalid bool, "

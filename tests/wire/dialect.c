@@ -65,7 +65,7 @@ static void a_cast_wraps_the_operand_before_it(void **state)
 	assert_sql("select f(x, (y))::float8 from t", "select pg_float8(f(x, (y))) from t");
 	assert_sql("select $1::varchar(20)", "select pg_varchar(?1, 20)");
 	assert_sql("select a::char, a::character varying(3), a::character(2), a::varchar",
-		"select pg_char(a, 1), pg_varchar(a, 3), pg_char(a, 2), CAST(a AS TEXT)");
+		"select pg_bpchar(a, 1), pg_varchar(a, 3), pg_bpchar(a, 2), CAST(a AS TEXT)");
 	assert_sql("select a::numeric(8, 2), a::decimal, a::varchar(x)",
 		"select pg_numeric(a, 8, 2), pg_numeric(a), CAST(a AS TEXT)");
 	assert_sql("create table t (a text default 'x'::varchar(3))",

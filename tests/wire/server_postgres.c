@@ -58,6 +58,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		script_test("ddl"),
+		script_test("described"),
 		script_test("dml"),
 		script_test("transactions"),
 		script_test("errors"),

@@ -51,7 +51,7 @@ static void rows_come_with_their_types(void **state)
 	(void)state;
 	assert_answer("insert into t(a, b) values (1,'x'), (2, null)", "C(INSERT 0 2) Z(I)");
 	assert_answer("select id, a, b, a + 1, count(*), a = 1 from t where id = 1",
-		"T(id:20,a:23,b:1043,?column?:20,count:20,?column?:16) D(1,1,x,2,1,t) C(SELECT 1) "
+		"T(id:23,a:23,b:1043,?column?:20,count:20,?column?:16) D(1,1,x,2,1,t) C(SELECT 1) "
 		"Z(I)");
 	assert_answer("select b from t where id = 2", "T(b:1043) D(~) C(SELECT 1) Z(I)");
 	assert_answer("select a + 1 from t where id = 99", "T(?column?:25) C(SELECT 0) Z(I)");

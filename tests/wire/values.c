@@ -75,6 +75,59 @@ static void binary_numbers_are_big_endian(void **state)
 	wire_out_free(&out);
 }
 
+static void assert_binary(struct db_value v, enum pg_type type, const char *expected, size_t bytes)
+{
+	const struct wire_column column = { .type = type, .format = 1 };
+	struct wire_out out = { 0 };
+	assert_true(value_has_binary(type) && value_fits(v, &column));
+	value_write(&out, v, &column);
+	assert_int_equal(out.bytes, 4 + bytes);
+	assert_int_equal(out.data[3], bytes);
+	assert_memory_equal(out.data + 4, expected, bytes);
+	wire_out_free(&out);
+}
+
+#define text_value(text)                                                                           \
+	{                                                                                          \
+		DB_TEXT, .length = sizeof text - 1, .data = text                                   \
+	}
+#define UUID_TEXT "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+#define UUID_FORM "\xa0\xee\xbc\x99\x9c\x0b\x4e\xf8\xbb\x6d\x6b\xb9\xbd\x38\x0a\x11"
+
+static void every_type_has_its_binary_form(void **state)
+{
+	(void)state;
+	assert_binary((struct db_value)text_value(UUID_TEXT), PG_UUID, UUID_FORM, 16);
+	assert_binary(
+		(struct db_value)text_value("00:00:01.5"), PG_TIME, "\0\0\0\0\0\x16\xe3\x60", 8);
+	assert_binary((struct db_value)text_value("{}"), PG_JSONB, "\1{}", 3);
+	assert_binary((struct db_value)text_value("{}"), PG_JSON, "{}", 2);
+	assert_binary((struct db_value)text_value("pg_class"), PG_NAME, "pg_class", 8);
+	assert_binary((struct db_value){ DB_INTEGER, .integer = UINT32_MAX }, PG_OID,
+		"\xff\xff\xff\xff", 4);
+}
+
+static void what_has_no_such_form_does_not_fit(void **state)
+{
+	(void)state;
+	static const struct {
+		enum pg_type type;
+		struct db_value value;
+	} cases[] = { { PG_UUID, text_value("a0eebc99") }, { PG_UUID, text_value(UUID_TEXT "0") },
+		{ PG_UUID, { DB_INTEGER, .integer = 5 } }, { PG_UUID, text_value("") },
+		{ PG_TIME, text_value("noon") }, { PG_TIME, text_value("") },
+		{ PG_TIME, { DB_INTEGER, .integer = 5 } },
+		{ PG_JSONB, { DB_INTEGER, .integer = 5 } },
+		{ PG_OID, { DB_INTEGER, .integer = -1 } },
+		{ PG_OID, { DB_INTEGER, .integer = 1LL << 32 } },
+		{ PG_INT4, { DB_INTEGER, .integer = 1LL << 31 } } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct wire_column column = { .type = cases[i].type, .format = 1 };
+		if (value_fits(cases[i].value, &column))
+			fail_msg("case %zu fits", i);
+	}
+}
+
 static int read_as(
 	const void *data, int32_t bytes, enum pg_type type, uint16_t format, struct db_value *v)
 {
@@ -103,6 +156,27 @@ static void parameters_are_read_by_their_type(void **state)
 	assert_int_equal(v.integer, 1);
 	assert_int_equal(read_as(NULL, -1, PG_INT4, 0, &v), 0);
 	assert_int_equal(v.type, DB_NULL);
+	assert_int_equal(read_as("\xff\xff\xff\xff", 4, PG_OID, 1, &v), 0);
+	assert_int_equal(v.integer, UINT32_MAX);
+}
+
+static void assert_read_text(const void *data, int32_t bytes, enum pg_type type, const char *text)
+{
+	struct db_value v;
+	assert_int_equal(read_as(data, bytes, type, 1, &v), 0);
+	assert_int_equal(v.type, DB_TEXT);
+	assert_int_equal(v.length, strlen(text));
+	assert_memory_equal(v.data, text, v.length);
+}
+
+static void binary_parameters_become_what_columns_keep(void **state)
+{
+	(void)state;
+	assert_read_text(UUID_FORM, 16, PG_UUID, UUID_TEXT);
+	assert_read_text("\0\0\0\0\0\x16\xe3\x60", 8, PG_TIME, "00:00:01.5");
+	assert_read_text("\1{}", 3, PG_JSONB, "{}");
+	assert_read_text("{}", 2, PG_JSON, "{}");
+	assert_read_text("pg_class", 8, PG_NAME, "pg_class");
 }
 
 static void untyped_integers_are_bound_as_integers_only_if_they_print_alike(void **state)
@@ -138,17 +212,29 @@ static void what_is_not_of_its_type_is_an_error(void **state)
 	assert_int_equal(read_as("\xff", 1, PG_TEXT, 0, &v), -1);
 	assert_int_equal(read_as("1", 1, PG_NUMERIC, 1, &v), -1);
 	assert_int_equal(read_as("1", 1, PG_TEXT, 2, &v), -1);
+	assert_int_equal(read_as("1", 1, PG_UUID, 1, &v), -1);
+	assert_int_equal(read_as("\0\0\1\0\0\0\0\0", 8, PG_TIME, 1, &v), -1);
+	assert_int_equal(read_as("\2{}", 3, PG_JSONB, 1, &v), -1);
+	assert_int_equal(read_as("", 0, PG_JSONB, 1, &v), -1);
+	assert_int_equal(read_as("12345678", 8, (enum pg_type)1007, 1, &v), -1); /* int4[] */
 }
 
 static void columns_answer_their_declared_type(void **state)
 {
 	(void)state;
 	assert_int_equal(value_pg_type("VARCHAR(20)", DB_NULL), PG_VARCHAR);
-	assert_int_equal(value_pg_type("INTEGER", DB_NULL), PG_INT8);
+	assert_int_equal(value_pg_type("INTEGER", DB_NULL), PG_INT4);
 	assert_int_equal(value_pg_type("int", DB_TEXT), PG_INT4);
 	assert_int_equal(value_pg_type("double precision", DB_NULL), PG_FLOAT8);
 	assert_int_equal(value_pg_type(NULL, DB_INTEGER), PG_INT8);
 	assert_int_equal(value_pg_type("something else", DB_NULL), PG_TEXT);
+	assert_int_equal(value_pg_type("uuid", DB_TEXT), PG_UUID);
+	assert_int_equal(value_pg_type("character varying(3)", DB_TEXT), PG_VARCHAR);
+	assert_int_equal(value_pg_type("TIMESTAMP(3) WITH TIME ZONE", DB_TEXT), PG_TIMESTAMPTZ);
+	assert_int_equal(value_pg_type("time with time zone", DB_TEXT), PG_TIMETZ);
+	assert_int_equal(value_pg_type("time without time zone", DB_TEXT), PG_TIME);
+	assert_int_equal(value_pg_type("blob", DB_NULL), PG_BYTEA);
+	assert_int_equal(value_pg_type("bigserial", DB_NULL), PG_INT8);
 }
 
 int main(void)
@@ -158,6 +244,9 @@ int main(void)
 		cmocka_unit_test(a_declared_scale_is_kept),
 		cmocka_unit_test(nulls_have_no_bytes),
 		cmocka_unit_test(binary_numbers_are_big_endian),
+		cmocka_unit_test(every_type_has_its_binary_form),
+		cmocka_unit_test(what_has_no_such_form_does_not_fit),
+		cmocka_unit_test(binary_parameters_become_what_columns_keep),
 		cmocka_unit_test(parameters_are_read_by_their_type),
 		cmocka_unit_test(untyped_integers_are_bound_as_integers_only_if_they_print_alike),
 		cmocka_unit_test(what_is_not_of_its_type_is_an_error),
