@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the reading and checking of what an operator wrote. It must not know what the values do.
+ * Owns the reading and checking of what an operator wrote.
  */
 #include "demo-db/server/config.h"
 
@@ -62,8 +62,7 @@ static int complain(char *message, const char *format, const char *what, const c
 	return -1;
 }
 
-/* ---- Settings -----------------------------------------------------------------------------
- */
+/* ---- Settings -------------------------------------------------------------------------------- */
 
 static int set_count(uint64_t *to, const struct entry *entry, const char *value, char *message)
 {
@@ -113,7 +112,7 @@ static int set_entry(
 	return set_text(to, entry, value, message);
 }
 
-/* ---- Lists ---------------------------------------------------------------------------------- */
+/* ---- Lists ----------------------------------------------------------------------------------- */
 
 /* The name of a new entry of a list; NULL: too long, or the list is full. */
 static int take_name(char *to, uint32_t count, const char *name, char *message)
@@ -188,7 +187,7 @@ int config_set(struct config *config, const char *section, const char *name, con
 	return complain(message, "there is no setting %.60s in section [%.60s]", name, section);
 }
 
-/* ---- The file ----------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 struct reading {
 	struct config *config;

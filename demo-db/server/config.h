@@ -18,8 +18,8 @@
 #ifndef DEMO_DB_CONFIG_H
 #define DEMO_DB_CONFIG_H
 
-#include "demo-db/server/business.h"
-#include "demo-db/server/scram.h"
+#include "demo-db/server/dialect/priority.h"
+#include "demo-db/server/net/scram.h"
 
 #include <stdint.h>
 #include <stdio.h>

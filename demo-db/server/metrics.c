@@ -26,7 +26,7 @@ struct metrics {
 	bool running;
 };
 
-/* ---- Text ----------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 static void head(struct evbuffer *out, const char *name, const char *type, const char *help)
 {
@@ -56,7 +56,7 @@ static uint64_t load(const _Atomic uint64_t *value)
 	return atomic_load_explicit(value, memory_order_relaxed);
 }
 
-/* ---- What is shown -------------------------------------------------------------------------- */
+/* ---- What is shown --------------------------------------------------------------------------- */
 
 static void put_engine(struct evbuffer *out, const struct db_stats *s)
 {
@@ -186,8 +186,7 @@ static void put_contention(struct evbuffer *out)
 	free(infos);
 }
 
-/* ---- Serving --------------------------------------------------------------------------------
- */
+/* ---- Serving --------------------------------------------------------------------------------- */
 
 static void reply(struct evhttp_request *request, int code, struct evbuffer *body)
 {

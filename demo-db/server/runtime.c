@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the start of libcancel: a class of tasks for each business priority, and the options of the
- * configuration's [cancel] section. The environment's CANCEL_… variables win over the file. It must
- * not know the engine.
+ * configuration's [cancel] section. The environment's CANCEL_… variables win over the file.
  */
 #include "demo-db/server/runtime.h"
 

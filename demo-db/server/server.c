@@ -3,12 +3,11 @@
  * server.c - brings the server up and down, and keeps the list of its clients.
  *
  * Owns the order of things. Listening is in listen.c, clients in client.c, libcancel's part in
- * runtime.c. It must not know messages.
+ * runtime.c.
  */
 #include "demo-db/server/server.h"
 #include "demo-db/server/metrics.h"
 #include "demo-db/server/runtime.h"
-#include "demo-db/views/view.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +29,7 @@ static int complain(char *message, const char *what, const char *why)
 	return -1;
 }
 
-/* ---- Serving ------------------------------------------------------------------------------- */
+/* ---- Serving --------------------------------------------------------------------------------- */
 
 static enum reactor_answer serve(void *arg, struct reactor_source *source)
 {
@@ -47,8 +46,7 @@ static void release(void *arg, struct reactor_source *source)
 		client_free((struct client *)(void *)source);
 }
 
-/* ---- The list of clients --------------------------------------------------------------------
- */
+/* ---- The list of clients --------------------------------------------------------------------- */
 
 static void enlist(struct server *server, struct client *client)
 {
@@ -162,7 +160,7 @@ bool server_is_draining(struct server *server)
 	return draining;
 }
 
-/* ---- The ticker ---------------------------------------------------------------------------- */
+/* ---- The ticker ------------------------------------------------------------------------------ */
 
 void server_kick_waiting(struct server *server)
 {
@@ -198,7 +196,7 @@ static void *tick(void *arg)
 	return NULL;
 }
 
-/* ---- Up ------------------------------------------------------------------------------------- */
+/* ---- Up -------------------------------------------------------------------------------------- */
 
 static void raise_fd_limit(const struct config *config)
 {
@@ -238,9 +236,9 @@ static int open_engine(struct server *server, char *message)
 		.sync_commits = config->sync_commits != 0,
 		.on_wait = on_wait,
 		.on_wait_arg = server,
-		.on_connection = views_install,
+		.on_connection = server->views.install,
 		.on_connection_arg = server,
-		.is_guarded = views_are_guarded };
+		.is_guarded = server->views.are_guarded };
 	char why[DB_MESSAGE_MAX];
 	int rc = db_open(&server->engine, &options, why);
 	return rc ? complain(message, config->data_dir, why) : 0;
@@ -350,13 +348,15 @@ static void take_down(struct server *server)
 	free(server);
 }
 
-int server_start(struct server **out, const struct config *config, char message[CONFIG_MESSAGE_MAX])
+int server_start(struct server **out, const struct config *config, const struct server_views *views,
+	char message[CONFIG_MESSAGE_MAX])
 {
 	pthread_condattr_t monotonic;
 	struct server *server = calloc(1, sizeof *server);
 	if (!server)
 		return complain(message, "cannot start", "out of memory");
 	server->config = *config;
+	server->views = *views;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&server->left, &monotonic);
@@ -373,7 +373,7 @@ int server_start(struct server **out, const struct config *config, char message[
 	return 0;
 }
 
-/* ---- Down ----------------------------------------------------------------------------------- */
+/* ---- Down ------------------------------------------------------------------------------------ */
 
 /* Under the lock. */
 static void doom_all(struct server *server, enum client_doom why)

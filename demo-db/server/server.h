@@ -8,9 +8,9 @@
 #ifndef DEMO_DB_SERVER_H
 #define DEMO_DB_SERVER_H
 
-#include "demo-db/server/backup.h"
-#include "demo-db/server/client.h"
-#include "demo-db/server/listen.h"
+#include "demo-db/server/session/backup.h"
+#include "demo-db/server/session/client.h"
+#include "demo-db/server/net/listen.h"
 
 #include <pthread.h>
 
@@ -19,9 +19,17 @@
 	64 /* sockets beyond the sessions, in start-up or with a cancel request */
 
 struct metrics;
+struct sqlite3;
 
 struct server_counters { /* each written by anybody */
 	_Atomic uint64_t accepted, refused, cancel_requests, statements, errors, handed_over;
+};
+
+/* What every connection is given: tables of the runtime and functions about it. */
+struct server_views {
+	int (*install)(void *server, struct sqlite3 *db); /* 0 or an SQLite error */
+	/* Of a function or table of theirs: only those who may control call or change it. */
+	bool (*are_guarded)(const char *name);
 };
 
 struct server {
@@ -44,14 +52,15 @@ struct server {
 	_Atomic bool stop_ticking;
 	struct admission admission;
 	struct backup_turn backup;
+	struct server_views views;
 	struct metrics *metrics;      /* NULL: none */
 	_Atomic bool checkpointing;   /* somebody's CHECKPOINT keeps a serving thread */
 	_Atomic bool partial_indexes; /* some index has a WHERE: literals may matter to plans */
 };
 
 /* Opens the engine and listens. 0, or -1 with one line in `message`; nothing is left behind. */
-int server_start(
-	struct server **server, const struct config *config, char message[CONFIG_MESSAGE_MAX]);
+int server_start(struct server **server, const struct config *config,
+	const struct server_views *views, char message[CONFIG_MESSAGE_MAX]);
 /* No new clients; idle ones leave, others when their transaction ends, all of them after the drain
  * time. Returns when the last has left. */
 void server_drain(struct server *server);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the virtual tables: a scan runs the table's SELECT on the same connection and hands its
- * columns on, with the declared types clients are told. It must not know what the catalogs hold.
+ * columns on, with the declared types clients are told.
  */
 #include "demo-db/views/catalog.h"
 #include "demo-db/engine/engine.h"

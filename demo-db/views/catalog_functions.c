@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the functions psql calls beside the catalogs: names of types, definitions of indexes and
- * constraints. They read the catalogs; they must not know how those are made.
+ * constraints. They read the catalogs; they
  */
 #include "demo-db/views/catalog.h"
 #include "demo-db/engine/engine.h"
-#include "demo-db/server/values.h"
+#include "demo-db/server/types/values.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define FLAGS (SQLITE_UTF8 | SQLITE_INNOCUOUS)
 
-/* ---- Types ---------------------------------------------------------------------------------- */
+/* ---- Types ----------------------------------------------------------------------------------- */
 
 /* Of a word that is no type: what its values are as a rule, by SQLite's affinity. */
 static enum pg_type type_by_affinity(const char *declared)

@@ -76,7 +76,7 @@ const struct catalog_table catalog_tables[] = {
 		"SELECT 0, '', 0, 0 WHERE 0"
 #define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary)                           \
 	" UNION ALL SELECT " #oid ", '" name "', 11, 0"
-#include "demo-db/server/pg_types.def"
+#include "demo-db/server/types/pg_types.def"
 	},
 	{ "pg_index",
 		"indexrelid int, indrelid int, indnatts int, indnkeyatts int, indisunique bool, "

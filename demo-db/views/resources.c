@@ -50,7 +50,7 @@ const struct view view_resources = { .name = "cancel_resources",
 		   "waits BIGINT, wait_ms FLOAT8, hold_ms FLOAT8, evicted BIGINT",
 	.fill = fill_resources };
 
-/* ---- Held back ----------------------------------------------------------------------------- */
+/* ---- Held back ------------------------------------------------------------------------------- */
 
 static void fill_held_back(struct server *server, struct view_rows *rows)
 {

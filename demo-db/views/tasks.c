@@ -4,7 +4,7 @@
  * library's snapshot, which nothing can hold up.
  */
 #include "demo-db/server/server.h"
-#include "demo-db/server/signatures.h"
+#include "demo-db/server/dialect/signatures.h"
 #include "demo-db/views/view.h"
 
 #include <stdio.h>
@@ -103,7 +103,7 @@ const struct view view_tasks = { .name = "cancel_tasks",
 		"cancellable BOOL, background BOOL, rerunning BOOL, statement TEXT",
 	.fill = fill_tasks };
 
-/* ---- Holds ---------------------------------------------------------------------------------- */
+/* ---- Holds ----------------------------------------------------------------------------------- */
 
 static const char *mode_name(struct server *server, int resource, unsigned mode)
 {

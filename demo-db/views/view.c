@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the virtual table behind every view. It must not know what a view shows.
+ * Owns the virtual table behind every view.
  */
 #include "demo-db/views/view.h"
 #include "demo-db/views/catalog.h"
-#include "demo-db/server/functions.h"
+#include "demo-db/server/types/functions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct view_cursor {
 	size_t at; /* row */
 };
 
-/* ---- Rows ----------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static struct view_cell *add(struct view_rows *rows)
 {
@@ -109,7 +109,7 @@ static void rows_free(struct view_rows *rows)
 	*rows = (struct view_rows){ 0 };
 }
 
-/* ---- The module ----------------------------------------------------------------------------- */
+/* ---- The module ------------------------------------------------------------------------------ */
 
 static int count_columns(const char *columns)
 {
@@ -241,7 +241,7 @@ static int complain(sqlite3_vtab *table, const char *message)
 	return SQLITE_CONSTRAINT_VTAB;
 }
 
-/* ---- Changes ------------------------------------------------------------------------------- */
+/* ---- Changes --------------------------------------------------------------------------------- */
 
 static void forget_change(struct view_table *table)
 {

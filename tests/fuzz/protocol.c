@@ -3,7 +3,7 @@
  * Any bytes into the protocol decoder: it answers more, ok or broken, consumes what it says, and
  * what it points at lies inside the input. Reads every field, so that the sanitizers see it.
  */
-#include "demo-db/server/protocol.h"
+#include "demo-db/server/net/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * Any text through everything that reads a client's SQL: cut, literals taken out, columns named,
  * translated, judged. Nothing may crash, run past the text, or answer half.
  */
-#include "demo-db/server/lexer.h"
-#include "demo-db/server/literals.h"
-#include "demo-db/server/prepared.h"
-#include "demo-db/server/wording.h"
+#include "demo-db/server/dialect/lexer.h"
+#include "demo-db/server/dialect/parameterize.h"
+#include "demo-db/server/session/prepared.h"
+#include "demo-db/server/dialect/error_text.h"
 
 #include <stdlib.h>
 #include <string.h>

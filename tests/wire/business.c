@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much a statement matters, by its words. */
-#include "demo-db/server/business.h"
+#include "demo-db/server/dialect/priority.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions get the names PostgreSQL gives them, and a type where their form tells one. */
-#include "demo-db/server/columns.h"
+#include "demo-db/server/dialect/columns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

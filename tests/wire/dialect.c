@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What PostgreSQL clients write, and what the engine is given instead. */
-#include "demo-db/server/dialect.h"
-#include "demo-db/server/lexer.h"
+#include "demo-db/server/dialect/dialect.h"
+#include "demo-db/server/dialect/lexer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

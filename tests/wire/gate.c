@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When a queue that nobody speaks of counts as one that stands; times are made by hand. */
-#include "demo-db/server/gate.h"
+#include "demo-db/server/admission/gate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which numbers of a simple query are values, and which belong to the text. */
-#include "demo-db/server/literals.h"
+#include "demo-db/server/dialect/parameterize.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

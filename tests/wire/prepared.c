@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a session keeps is bounded in bytes, too. */
-#include "demo-db/server/prepared.h"
+#include "demo-db/server/session/prepared.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The protocol's bytes: what a client may send, what it must not, and what it is answered. */
-#include "demo-db/server/protocol.h"
+#include "demo-db/server/net/protocol.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

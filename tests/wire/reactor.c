@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leader and followers: nobody waits behind a long service, nobody is served twice at once. */
-#include "demo-db/server/reactor.h"
+#include "demo-db/server/net/reactor.h"
 
 #include <semaphore.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exchange of RFC 7677 to the letter, and what an attacker would try. */
-#include "demo-db/server/scram.h"
+#include "demo-db/server/net/scram.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
 /* Kills, full disks, failing reads, floods: an error or a disconnect, and nothing lost. */
 #include "demo-db/engine/session/state.h"
 #include "demo-db/server/server.h"
+#include "demo-db/views/view.h"
 #include "wire_client.h"
 
 #include <errno.h>
@@ -178,6 +179,7 @@ static void a_failing_read_is_an_error_and_no_more(void **state)
 {
 	static struct config config;
 	struct db_pool_faults faults = { .read_fails_at = 1, .error = EIO };
+	const struct server_views views = { views_install, views_are_guarded };
 	struct server *inside;
 	char message[CONFIG_MESSAGE_MAX], set[128];
 	(void)state;
@@ -189,7 +191,7 @@ static void a_failing_read_is_an_error_and_no_more(void **state)
 	strcpy(config.data_dir, set);
 	strcpy(config.listen, "none");
 	config.pool_mb = 1;
-	if (server_start(&inside, &config, message))
+	if (server_start(&inside, &config, &views, message))
 		fail_msg("%s", message);
 	wire_login(&client, &server, "u");
 	wire_query(&client,

@@ -88,7 +88,7 @@ static uint16_t put_parameter(const char *sql, char *text, size_t bytes)
 static void assert_nothing_changed(void)
 {
 	assert_answer("select id, status, total from o order by id",
-		"T(id:20,status:25,total:23) D(1,x,10) D(2,y,20) C(SELECT 2) Z(I)");
+		"T(id:23,status:25,total:23) D(1,x,10) D(2,y,20) C(SELECT 2) Z(I)");
 }
 
 /* The second time its translation is there already. */

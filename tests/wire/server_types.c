@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every type of the table: whoever is asked for it says the same. */
-#include "demo-db/server/pg_types.h"
+#include "demo-db/server/types/pg_types.h"
 #include "wire_client.h"
 
 #include <setjmp.h>
@@ -39,10 +39,10 @@ static const struct {
 #define TEXT_ONLY false
 #define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary)                           \
 	{ name, oid, name, spelling, binary }, { spelling, oid, name, spelling, binary },
-#include "demo-db/server/pg_types.def"
+#include "demo-db/server/types/pg_types.def"
 }, words[] = {
 #define PG_WORD(word, id) { word, PG_##id, NULL, NULL, false },
-#include "demo-db/server/pg_types.def"
+#include "demo-db/server/types/pg_types.def"
 };
 #define TYPES (sizeof types / sizeof *types)
 #define WORDS (sizeof words / sizeof *words)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SET, SHOW and RESET: values are checked, and a transaction that rolls back takes them along. */
-#include "demo-db/server/settings.h"
+#include "demo-db/server/session/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dates and times: what is read, what is refused and why, and what becomes of the calendar. */
-#include "demo-db/server/stamps.h"
+#include "demo-db/server/types/datetime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values as clients see and send them. */
-#include "demo-db/server/values.h"
+#include "demo-db/server/types/values.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The engine's messages in PostgreSQL's words, and where they point. */
-#include "demo-db/server/wording.h"
+#include "demo-db/server/dialect/error_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * priority.h - how much a statement matters: the business priority of the admission gate.
+ *
+ * Four levels, 0 the highest. A statement's own level is that of its kind; the session's role, its
+ * application_name and SET cancel.priority can lower it, and raise it only where the role may.
+ *
+ *	system      views of the runtime, what the server does itself
+ *	write       INSERT, UPDATE, DELETE, definitions; BEGIN, since nobody knows what will follow
+ *	read        SELECT
+ *	analytical  SELECT that reads whole tables or groups: no WHERE and no LIMIT behind FROM, or
+ *	            GROUP BY, HAVING, OVER, UNION, INTERSECT, EXCEPT; VACUUM, ANALYZE, REINDEX
+ *
+ * Pure. Source of the idea: Zhou et al., SoCC 2018, 4.2.1 (business priority, set at the entry).
+ */
+#ifndef DEMO_DB_BUSINESS_H
+#define DEMO_DB_BUSINESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum business {
+	BUSINESS_SYSTEM,
+	BUSINESS_WRITE,
+	BUSINESS_READ,
+	BUSINESS_ANALYTICAL,
+	BUSINESS_LEVELS,
+	BUSINESS_AUTO = BUSINESS_LEVELS, /* of the statement's kind */
+};
+
+/* "system" …, "auto"; BUSINESS_LEVELS + 1 if there is none of that name. */
+enum business business_find(const char *name);
+const char *business_name(enum business business);
+
+enum keeps_out { /* for as long as it takes */
+	KEEPS_OUT_NOBODY,
+	KEEPS_OUT_WRITERS, /* CREATE INDEX, ANALYZE */
+	KEEPS_OUT_ALL,	   /* VACUUM, REINDEX */
+};
+
+struct business_kind {
+	enum business business;
+	bool view;	 /* reads nothing but the runtime's views */
+	bool definition; /* changes the schema */
+	bool partial;	 /* … by an index with a WHERE */
+	enum keeps_out keeps_out;
+};
+
+/* Of one translated statement. O(bytes). */
+struct business_kind business_of(const char *sql, size_t bytes);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * admit.c - asks for a session's transactions whether they may begin, and tells its client.
+ *
+ * A session that is told to wait is held: it is asked again whenever the server wakes everybody,
+ * and a cancel finds it waiting.
+ */
+#include "demo-db/server/session/admit.h"
+#include "demo-db/server/server.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROW_LOG_BYTES 512u /* what a changed row turned out to add to the log, about */
+
+/* ---- Priorities ------------------------------------------------------------------------------ */
+
+static enum business lower(enum business a, enum business b)
+{
+	if (a == BUSINESS_AUTO || b == BUSINESS_AUTO)
+		return a == BUSINESS_AUTO ? b : a;
+	return b > a ? b : a;
+}
+
+/* Whose place in the queue it is: cancel.user, else the user at its address. */
+static uint64_t user_of(const struct client *client)
+{
+	const char *user = settings_get(&client->settings, SETTING_cancel_user);
+	uint64_t hash = *user ? 14695981039346656037u : client->user_hash;
+	for (; *user; user++) /* FNV-1a (Fowler, Noll, Vo) */
+		hash = (hash ^ (unsigned char)*user) * 1099511628211u;
+	return hash;
+}
+
+/* Roles, programs and SET are looked at once a change of settings, not once a statement. */
+static void read_settings(struct client *client)
+{
+	const struct settings *settings = &client->settings;
+	const char *program = settings_get(settings, SETTING_application_name);
+	const struct config_role *by_program =
+		config_find_program(&client->server->config, program);
+	enum business set = business_find(settings_get(settings, SETTING_cancel_priority));
+	client->lift = client->role && client->role->raise ? set : BUSINESS_AUTO;
+	client->limit = client->role ? client->role->business : BUSINESS_AUTO;
+	if (by_program)
+		client->limit = lower(client->limit, by_program->business);
+	/* its sockets' place: what the operator gave it, else that of a read, or what it lowers to
+	 */
+	enum business given = client->limit == BUSINESS_AUTO ? BUSINESS_READ : client->limit;
+	enum business level = client->lift != BUSINESS_AUTO ? client->lift : lower(given, set);
+	atomic_store_explicit(&client->source.level, level, memory_order_relaxed);
+	client->limit = lower(client->limit, set);
+	client->user_level = user_of(client);
+	client->settings_version = settings->version;
+}
+
+enum business admit_business(struct client *client, enum business kind)
+{
+	if (client->settings_version != client->settings.version)
+		read_settings(client);
+	return client->lift != BUSINESS_AUTO ? client->lift : lower(kind, client->limit);
+}
+
+void admit_tell_level(struct client *client, uint64_t now_ns)
+{
+	char text[48];
+	const struct cancel_dagor_level level = gate_level(&client->server->admission.gate, now_ns);
+	uint32_t all = BUSINESS_LEVELS * GATE_USER_LEVELS;
+	bool open = level.cursor >= all;
+	if (level.cursor == client->told_cursor && (open || level.serial == client->told_serial))
+		return;
+	client->told_cursor = level.cursor;
+	client->told_serial = level.serial;
+	snprintf(text, sizeof text, "%u/%u %llu", level.cursor, all,
+		(unsigned long long)level.serial);
+	settings_tell(&client->settings, SETTING_cancel_level, open ? "" : text);
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+void admit_maintenance(struct client *client, bool begins)
+{
+	admission_maintenance(
+		&client->server->admission, client->query.statement->kind.keeps_out, begins);
+}
+
+static bool is_write(const struct statement *s)
+{
+	return s->kind.business == BUSINESS_WRITE && s->dialect.kind != DIALECT_BEGIN;
+}
+
+/* From now on a cancel finds it waiting. */
+static void hold(struct client *client)
+{
+	atomic_fetch_add_explicit(&client->server->admission.waiting, 1, memory_order_relaxed);
+	atomic_store_explicit(&client->query.waits, WAIT_HELD, memory_order_relaxed);
+}
+
+/* What became of the wait. */
+static uint32_t release(struct client *client)
+{
+	uint32_t wait =
+		atomic_exchange_explicit(&client->query.waits, WAIT_NONE, memory_order_relaxed);
+	if (wait != WAIT_NONE)
+		atomic_fetch_sub_explicit(
+			&client->server->admission.waiting, 1, memory_order_relaxed);
+	return wait;
+}
+
+enum admit_answer admit_ask(struct client *client)
+{
+	struct query *q = &client->query;
+	struct admission *admission = &client->server->admission;
+	struct admission_refusal refusal;
+	uint64_t now_ns = cancel_now_ns();
+	q->turn = (struct admission_turn){ .business = q->business,
+		.user_level = client->user_level,
+		.writes = is_write(q->statement),
+		.waiting = query_is_held(q) };
+	enum admission_answer answer = admission_ask(admission, &q->turn, now_ns, &refusal);
+	if (answer == ADMISSION_WAIT && !q->turn.waiting)
+		hold(client);
+	if (answer == ADMISSION_WAIT &&
+		atomic_load_explicit(&q->waits, memory_order_relaxed) != WAIT_CANCELLED)
+		return ADMIT_WAIT; /* one that is cancelled from here on is kicked */
+	uint32_t wait = release(client);
+	bool cancelled = wait == WAIT_CANCELLED && answer != ADMISSION_REFUSED;
+	if (answer == ADMISSION_GO && q->turn.waiting)
+		q->arrival_ns = now_ns; /* it was made to wait: that is not the workers' queue */
+	q->gated = answer == ADMISSION_GO && !cancelled;
+	if (cancelled)
+		admission_settle(admission, &q->turn, now_ns, 0);
+	if (answer == ADMISSION_REFUSED)
+		client_error(client, refusal.sqlstate, refusal.message, NULL, refusal.hint, 0);
+	return cancelled ? ADMIT_CANCELLED : answer == ADMISSION_REFUSED ? ADMIT_REFUSED : ADMIT_GO;
+}
+
+void admit_ended(struct client *client)
+{
+	struct query *q = &client->query;
+	struct admission *admission = &client->server->admission;
+	const struct db_result *result = &q->result;
+	q->gated = false;
+	if (result->start_ns > result->arrival_ns)
+		gate_observe(
+			&admission->gate, result->done_ns, result->start_ns - result->arrival_ns);
+	else if (result->start_ns)
+		gate_observe(&admission->gate, result->done_ns, 0);
+	admission_settle(
+		admission, &q->turn, result->done_ns, (uint64_t)result->changes * ROW_LOG_BYTES);
+}
+
+void admit_forget(struct client *client)
+{
+	(void)release(client);
+}

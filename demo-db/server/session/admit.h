@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admit.h - a session asks whether its transaction may begin; its priority and level. */
+#ifndef DEMO_DB_ADMIT_H
+#define DEMO_DB_ADMIT_H
+
+#include "demo-db/server/dialect/priority.h"
+
+#include <stdint.h>
+
+struct client;
+
+enum admit_answer {
+	ADMIT_GO,
+	ADMIT_WAIT,	 /* ask again when served next */
+	ADMIT_REFUSED,	 /* an error was told */
+	ADMIT_CANCELLED, /* while it waited */
+};
+
+/* May the statement in hand begin? */
+enum admit_answer admit_ask(struct client *client);
+/* A statement that was let in by admit_ask has ended. */
+void admit_ended(struct client *client);
+/* Around a statement that keeps others out. */
+void admit_maintenance(struct client *client, bool begins);
+/* The business priority of a statement of this kind in this session. */
+enum business admit_business(struct client *client, enum business kind);
+/* Tells the admission level with the next report of settings, if it is another. */
+void admit_tell_level(struct client *client, uint64_t now_ns);
+/* The client leaves. */
+void admit_forget(struct client *client);
+
+#endif

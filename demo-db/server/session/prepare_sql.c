@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns prepared statements as SQL.
+ */
+#include "demo-db/server/session/prepare_sql.h"
+#include "demo-db/server/dialect/lexer.h"
+#include "demo-db/server/session/query_errors.h"
+#include "demo-db/server/server.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool refuse(struct client *client, const char *sqlstate, const char *words, const char *name)
+{
+	char message[DIALECT_TEXT_MAX];
+	snprintf(message, sizeof message, "prepared statement \"%.100s\" %s", name, words);
+	query_fail(client, sqlstate, message, NULL);
+	return false;
+}
+
+/* ---- PREPARE --------------------------------------------------------------------------------- */
+
+/* The names of types between commas; what is unknown here is left to the value. */
+static int take_types(struct statement *s, const char *types)
+{
+	struct lexer lexer = { .at = types, .end = types + strlen(types) };
+	struct token t = lexer_next(&lexer);
+	s->types = calloc(s->parameter_count + 1u, sizeof *s->types);
+	if (!s->types)
+		return -1;
+	while (t.kind != TOKEN_END && t.kind != TOKEN_BAD && s->type_count < s->parameter_count) {
+		s->types[s->type_count++] = pg_type_named(t.text, t.bytes);
+		do
+			t = lexer_next(&lexer);
+		while (t.kind != TOKEN_END && t.kind != TOKEN_BAD && !token_is_symbol(&t, ","));
+		t = t.kind == TOKEN_END ? t : lexer_next(&lexer);
+	}
+	return 0;
+}
+
+bool named_prepare(struct client *client, const struct dialect *d)
+{
+	struct dialect_context context = query_context(client);
+	if (prepared_find(&client->prepared, d->name))
+		return refuse(client, "42P05", "already exists", d->name);
+	struct statement *s = statement_new(d->sql, strlen(d->sql), &context);
+	if (s && s->dialect.kind == DIALECT_REFUSED) {
+		query_fail(client, s->dialect.sqlstate, s->dialect.message, s->dialect.hint);
+		statement_free(s);
+		return false;
+	}
+	if (!s || take_types(s, d->value)) {
+		statement_free(s);
+		query_fail(client, "53200", "out of memory", NULL);
+		return false;
+	}
+	if (prepared_put(&client->prepared, d->name, s) == 0)
+		return true;
+	query_fail(client, "54000", "too many prepared statements, or too long ones", NULL);
+	return false;
+}
+
+bool named_deallocate(struct client *client, const struct dialect *d)
+{
+	if (*d->name && !prepared_find(&client->prepared, d->name))
+		return refuse(client, "26000", "does not exist", d->name);
+	if (*d->name)
+		prepared_close(&client->prepared, d->name);
+	else
+		prepared_close_all(&client->prepared);
+	return true;
+}
+
+/* ---- EXECUTE --------------------------------------------------------------------------------- */
+
+static bool read_number(const struct token *t, bool negative, struct db_value *value)
+{
+	char text[64], *end;
+	snprintf(text, sizeof text, "%s%.*s", negative ? "-" : "", (int)t->bytes, t->text);
+	errno = 0;
+	value->type = DB_INTEGER;
+	value->integer = strtoll(text, &end, 10);
+	if (!*end && !errno)
+		return true;
+	value->type = DB_REAL;
+	value->real = strtod(text, &end);
+	return !*end;
+}
+
+/* 'text' without its quotes, into `room`, which moves on. */
+static void read_string(const struct token *t, char **room, struct db_value *value)
+{
+	char *start = *room;
+	for (size_t i = 1; i + 1 < t->bytes; i++) {
+		*(*room)++ = t->text[i];
+		i += t->text[i] == '\'';
+	}
+	*value = (struct db_value){
+		.type = DB_TEXT, .length = (uint32_t)(*room - start), .data = start
+	};
+}
+
+static bool read_constant(struct lexer *lexer, struct token t, char **room, struct db_value *value)
+{
+	bool negative = token_is_symbol(&t, "-");
+	if (negative)
+		t = lexer_next(lexer);
+	*value = (struct db_value){ .type = DB_NULL };
+	if (t.kind == TOKEN_NUMBER)
+		return read_number(&t, negative, value);
+	if (negative)
+		return false;
+	if (t.kind == TOKEN_STRING) {
+		read_string(&t, room, value);
+		return true;
+	}
+	bool truth = token_is(&t, "true");
+	if (truth || token_is(&t, "false"))
+		*value = (struct db_value){ .type = DB_INTEGER, .integer = truth };
+	return value->type == DB_INTEGER || token_is(&t, "null");
+}
+
+/* Into the query's literals; -1: not constants, or too many of them. */
+static int read_values(struct query *q, const char *text, char *room)
+{
+	struct lexer lexer = { .at = text, .end = text + strlen(text) };
+	struct token t = lexer_next(&lexer);
+	q->literal_count = 0;
+	while (t.kind != TOKEN_END) {
+		if (q->literal_count == LITERALS_MAX ||
+			!read_constant(&lexer, t, &room, &q->literals[q->literal_count]))
+			return -1;
+		q->literal_count++;
+		t = lexer_next(&lexer);
+		if (t.kind == TOKEN_END)
+			return 0;
+		if (!token_is_symbol(&t, ","))
+			return -1;
+		t = lexer_next(&lexer);
+	}
+	return 0;
+}
+
+static bool refuse_count(struct client *client, const struct statement *s, const char *name)
+{
+	char message[DIALECT_TEXT_MAX], detail[80];
+	snprintf(message, sizeof message,
+		"wrong number of parameters for prepared statement \"%.100s\"", name);
+	snprintf(detail, sizeof detail, "Expected %u parameters but got %u.", s->parameter_count,
+		client->query.literal_count);
+	client_error(client, "42601", message, detail, NULL, 0);
+	client->query.failed = true;
+	client->query.step = STEP_FAILED;
+	return false;
+}
+
+bool named_execute(struct client *client)
+{
+	struct query *q = &client->query;
+	const struct dialect *d = &q->statement->dialect;
+	struct statement *s = prepared_find(&client->prepared, d->name);
+	if (!s)
+		return refuse(client, "26000", "does not exist", d->name);
+	char *room = malloc(strlen(d->sql) + 1);
+	free(q->executed);
+	q->executed = room;
+	if (!room) {
+		query_fail(client, "53200", "out of memory", NULL);
+		return false;
+	}
+	if (!q->simple || read_values(q, d->sql, room)) {
+		query_fail(client, "0A000", "EXECUTE of this form is not supported",
+			"It takes up to 32 constants; the extended protocol takes anything.");
+		return false;
+	}
+	if (q->literal_count != s->parameter_count)
+		return refuse_count(client, s, d->name);
+	q->written = NULL; /* errors are about another text */
+	query_take(q, s);
+	return true;
+}

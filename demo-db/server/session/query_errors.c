@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns how a statement's failure is told: the engine's in PostgreSQL's words, with its place in
+ * the client's text.
+ */
+#include "demo-db/server/session/query_errors.h"
+#include "demo-db/server/dialect/lexer.h"
+#include "demo-db/server/server.h"
+#include "demo-db/server/dialect/error_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
+{
+	client_error(client, sqlstate, message, NULL, hint, 0);
+	client->query.failed = true;
+	client->query.step = STEP_FAILED;
+	return true;
+}
+
+static const char *cancelled_words(const struct client *client)
+{
+	if (atomic_load_explicit(&client->timed_out, memory_order_relaxed))
+		return "canceling statement due to statement timeout";
+	return "canceling statement due to user request";
+}
+
+bool query_fail_cancelled(struct client *client)
+{
+	return query_fail(client, "57014", cancelled_words(client), NULL);
+}
+
+void query_refuse_start(struct query *q)
+{
+	q->result = (struct db_result){ .status = DB_ECANCELLED,
+		.sqlstate = "57014",
+		.message = "",
+		.error_offset = -1,
+		.tag = "",
+		.cancelled = true,
+		.done_ns = cancel_now_ns() };
+}
+
+static int position_of(const struct query *q, const struct wording *wording)
+{
+	int position = q->written ? wording->position : 0;
+	if (position && q->simple)
+		position += wording_characters(q->text_start, (size_t)(q->written - q->text_start));
+	return position;
+}
+
+/* The engine's error, in PostgreSQL's words. */
+bool query_fail_by_engine(struct client *client)
+{
+	struct query *q = &client->query;
+	struct wording wording;
+	bool by_client = q->result.cancelled && !q->result.by_library && !q->result.while_idle;
+	const char *words = by_client ? cancelled_words(client) : NULL;
+	const struct statement *s = q->statement; /* NULL: the COMMIT of a Sync */
+	struct wording_source source = { .sqlstate = q->result.sqlstate,
+		.message = words ? words : q->result.message,
+		.text = q->written,
+		.text_bytes = q->written ? q->written_bytes : 0,
+		.sql = s ? s->dialect.sql : NULL,
+		.offset = q->result.error_offset };
+	if (!source.text && s) { /* by EXECUTE: what it is, but not where */
+		source.text = s->source;
+		source.text_bytes = s->source_bytes;
+	}
+	if (q->too_many_rows) {
+		return query_fail(client, "54000", "the portals keep too many rows",
+			"Fetch without a row limit, or with LIMIT and OFFSET.");
+	}
+	if (q->row_too_large) {
+		snprintf(wording.message, sizeof wording.message,
+			"a row of %zu KiB is too large for output.hard_mb = %llu",
+			q->row_too_large >> 10, (unsigned long long)client->server->config.hard_mb);
+		return query_fail(client, "54000", wording.message, NULL);
+	}
+	if (q->misfit) {
+		snprintf(wording.message, sizeof wording.message,
+			"column %u holds a value its type has no binary form for", q->misfit);
+		return query_fail(
+			client, "42804", wording.message, "Ask for text, or CAST it to one type.");
+	}
+	wording_of(&source, &wording);
+	bool key = *q->key && s && s->dialect.stores_last;
+	client_error(client, wording.sqlstate, wording.message, key ? q->key : wording.detail,
+		wording.hint, position_of(q, &wording));
+	q->failed = true;
+	q->step = STEP_FAILED;
+	return true;
+}
+
+static void tell(
+	struct client *client, const char *severity, const char *sqlstate, const char *message)
+{
+	const struct wire_report notice = {
+		.severity = severity, .sqlstate = sqlstate, .message = message
+	};
+	wire_notice(&client->output.wire, &notice);
+}
+
+void query_warn(struct client *client, const char *sqlstate, const char *message)
+{
+	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
+	if (strcmp(least, "error") != 0)
+		tell(client, "WARNING", sqlstate, message);
+}
+
+/* The statement without its IF [NOT] EXISTS, which stands near the beginning; NULL: it has none. */
+static char *without_if(const char *sql)
+{
+	struct lexer lexer = { .at = sql, .end = sql + strlen(sql) };
+	char *probe = NULL;
+	struct token t = lexer_next(&lexer);
+	for (int i = 0; i < 5 && !token_is(&t, "if"); i++)
+		t = lexer_next(&lexer);
+	const char *at = t.text;
+	if (!token_is(&t, "if"))
+		return NULL;
+	do
+		t = lexer_next(&lexer);
+	while (token_is(&t, "not"));
+	if (!token_is(&t, "exists") ||
+		asprintf(&probe, "%.*s%s", (int)(at - sql), sql, t.text + t.bytes) < 0)
+		return NULL;
+	return probe;
+}
+
+/* Compiling it without its IF, which does nothing else, tells whether there is something to say. */
+void query_notice_skipped(struct client *client)
+{
+	const struct query *q = &client->query;
+	const char *sql = q->statement->dialect.sql;
+	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
+	char message[DB_MESSAGE_MAX], words[WORDING_MAX + 16];
+	struct wording wording;
+	if (strcmp(least, "error") == 0 || strcmp(least, "warning") == 0)
+		return;
+	char *probe = without_if(sql);
+	int rc = probe ? db_describe(client->session, probe, NULL, NULL, NULL, message) : 0;
+	free(probe);
+	if (rc != DB_ENOTABLE && rc != DB_EEXISTS)
+		return;
+	const struct wording_source source = { .sqlstate = db_error_sqlstate(rc),
+		.message = message,
+		.text = sql,
+		.text_bytes = strlen(sql),
+		.offset = -1 };
+	wording_of(&source, &wording);
+	snprintf(words, sizeof words, "%s, skipping", wording.message);
+	tell(client, "NOTICE", rc == DB_EEXISTS ? "42P07" : "00000", words);
+}
+
+bool query_fail_by_dialect(struct client *client, const struct dialect *d)
+{
+	struct query *q = &client->query;
+	size_t before = q->simple ? (size_t)(q->written - q->text_start) : 0;
+	int position = 0;
+	if (d->place && q->written && d->place <= q->written_bytes + 1) {
+		const char *from = q->written - before;
+		position = wording_characters(from, before + d->place - 1) + 1;
+	}
+	client_error(client, d->sqlstate, d->message, NULL, d->hint, position);
+	q->failed = true;
+	q->step = STEP_FAILED;
+	return true;
+}
+
+bool query_fail_in_failed_block(struct client *client)
+{
+	return query_fail(client, "25P02",
+		"current transaction is aborted, commands ignored until end of transaction block",
+		NULL);
+}
+
+bool query_fail_outside_block(struct client *client)
+{
+	char message[96];
+	snprintf(message, sizeof message, "%s can only be used in transaction blocks",
+		client->query.statement->dialect.block_only);
+	return query_fail(client, "25P01", message, NULL);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the cutting of a simple query's text into statements, and where each is looked for.
+ */
+#include "demo-db/server/session/query_text.h"
+#include "demo-db/server/dialect/lexer.h"
+#include "demo-db/server/server.h"
+
+#include <string.h>
+
+/* Only white space, comments and semicolons left? */
+bool query_text_ends(const struct query *q)
+{
+	struct lexer lexer = { .at = q->text, .end = q->text + q->text_bytes };
+	struct token t;
+	if (q->text_bytes == 0)
+		return true;
+	do
+		t = lexer_next(&lexer);
+	while (token_is_symbol(&t, ";"));
+	return t.kind == TOKEN_END;
+}
+
+static uint64_t hash_of(const char *data, size_t bytes)
+{
+	uint64_t hash = 14695981039346656037u; /* FNV-1a (Fowler, Noll, Vo) */
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ (unsigned char)data[i]) * 1099511628211u;
+	return hash;
+}
+
+/* Cuts the next statement off the text; NULL: memory is out. */
+struct statement *query_text_next(struct client *client)
+{
+	struct query *q = &client->query;
+	struct dialect_context context = query_context(client);
+	struct literals taken;
+	const char *source = q->text;
+	size_t used, bytes;
+	uint64_t hash;
+	bool exact = atomic_load_explicit(&client->server->partial_indexes, memory_order_relaxed);
+	taken.count = 0;
+	if (!exact && literals_take(q->text, q->text_bytes, &taken)) {
+		used = taken.used;
+		source = taken.text;
+		bytes = taken.bytes;
+		hash = taken.hash;
+		memcpy(q->literals, taken.values, taken.count * sizeof *taken.values);
+	} else {
+		used = bytes = lexer_statement_bytes(q->text, q->text_bytes);
+		taken.count = 0;
+		hash = hash_of(source, bytes < LITERALS_TEXT_MAX ? bytes : LITERALS_TEXT_MAX);
+	}
+	struct statement *s =
+		prepared_simple(&client->prepared, source, bytes, hash, taken.count, &context);
+	q->written = q->text;
+	q->written_bytes = used;
+	q->text += used;
+	q->text_bytes -= used;
+	return s;
+}

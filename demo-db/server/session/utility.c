@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns what the server answers without the engine.
+ */
+#include "demo-db/server/session/utility.h"
+#include "demo-db/server/session/prepare_sql.h"
+#include "demo-db/server/session/query_errors.h"
+#include "demo-db/server/server.h"
+
+#include <string.h>
+#include <strings.h>
+
+bool local_is(const struct statement *statement)
+{
+	return statement->dialect.kind != DIALECT_SQL && statement->dialect.kind != DIALECT_BEGIN &&
+	       statement->dialect.kind != DIALECT_REFUSED;
+}
+
+static bool tell(struct client *client, const struct settings_error *error)
+{
+	client_error(client, error->sqlstate, error->message, NULL, error->hint, 0);
+	return false;
+}
+
+static bool in_block(const struct client *client)
+{
+	return db_session_transaction(client->session) != 'I';
+}
+
+/* ---- SET ------------------------------------------------------------------------------------- */
+
+/* Nobody lifts itself above the others unless its role may. */
+static bool may_set(struct client *client, const struct dialect *d)
+{
+	bool system =
+		strcasecmp(d->name, "cancel.priority") == 0 && strcasecmp(d->value, "system") == 0;
+	if (!system || (client->role && client->role->raise))
+		return true;
+	client_error(client, "42501", "permission denied to set \"cancel.priority\" to system",
+		NULL, "The role needs \"raise\" in the server's configuration.", 0);
+	return false;
+}
+
+/* SET TRANSACTION and SET SESSION CHARACTERISTICS: what the block already has, or the next gets. */
+static bool set_transaction(struct client *client, const struct dialect *d)
+{
+	struct settings_error error;
+	bool session = strncasecmp(d->value, "as transaction", 14) == 0;
+	bool snapshot = strcasestr(d->value, "serializable") || strcasestr(d->value, "repeatable");
+	bool read_only = strcasestr(d->value, "read only") != NULL;
+	if (!session && (snapshot || read_only) && in_block(client)) {
+		client_error(client, "0A000", "SET TRANSACTION of this kind is not supported", NULL,
+			"Say it with BEGIN, or with SET SESSION CHARACTERISTICS.", 0);
+		return false;
+	}
+	if (!session && !in_block(client))
+		query_warn(
+			client, "25P01", "SET TRANSACTION can only be used in transaction blocks");
+	if (!session)
+		return true;
+	if (strcasestr(d->value, "isolation") &&
+		settings_set(&client->settings, "default_transaction_isolation",
+			snapshot ? "repeatable read" : "read committed", false, in_block(client),
+			&error))
+		return tell(client, &error);
+	bool access = read_only || strcasestr(d->value, "read write");
+	if (access && settings_set(&client->settings, "default_transaction_read_only",
+			      read_only ? "on" : "off", false, in_block(client), &error))
+		return tell(client, &error);
+	return true;
+}
+
+static bool set(struct client *client, const struct dialect *d)
+{
+	struct settings_error error;
+	if (strcmp(d->name, "transaction") == 0)
+		return set_transaction(client, d);
+	if (!may_set(client, d))
+		return false;
+	if (d->local && !in_block(client))
+		query_warn(client, "25P01", "SET LOCAL can only be used in transaction blocks");
+	if (settings_set(&client->settings, d->name, d->value_default ? NULL : d->value, d->local,
+		    in_block(client), &error))
+		return tell(client, &error);
+	return true;
+}
+
+static bool reset(struct client *client, const struct dialect *d)
+{
+	struct settings_error error;
+	if (strcmp(d->name, "all") == 0)
+		settings_reset_all(&client->settings, in_block(client));
+	else if (settings_set(&client->settings, d->name, NULL, false, in_block(client), &error))
+		return tell(client, &error);
+	return true;
+}
+
+static bool discard(struct client *client, const struct dialect *d)
+{
+	bool all = strcmp(d->name, "all") == 0;
+	if (all && in_block(client)) {
+		client_error(client, "25001", "DISCARD ALL cannot run inside a transaction block",
+			NULL, NULL, 0);
+		return false;
+	}
+	if (all || strncmp(d->name, "temp", 4) == 0) {
+		int rc = db_discard_temp(client->session);
+		if (rc) {
+			client_error(client, db_error_sqlstate(rc),
+				"DISCARD TEMP cannot run inside a transaction block", NULL,
+				"There are temporary objects that it may use.", 0);
+			return false;
+		}
+	}
+	if (all) {
+		settings_reset_all(&client->settings, false);
+		portal_close_all(&client->prepared);
+		prepared_close_all(&client->prepared);
+	}
+	return true;
+}
+
+/* ---- SHOW ------------------------------------------------------------------------------------ */
+
+uint16_t local_columns(const struct statement *statement, struct wire_column columns[3])
+{
+	static const char *const all[] = { "name", "setting", "description" };
+	const struct dialect *d = &statement->dialect;
+	bool every = strcmp(d->name, "all") == 0;
+	if (d->kind != DIALECT_SHOW)
+		return 0;
+	for (int i = 0; i < 3; i++)
+		columns[i] =
+			(struct wire_column){ .name = every ? all[i] : settings_spelling(d->name),
+				.type = PG_TEXT,
+				.length = -1 };
+	return every ? 3 : 1;
+}
+
+static void put_row(struct wire_out *out, const char *const *texts, uint16_t count)
+{
+	wire_begin(out, 'D');
+	wire_put16(out, count);
+	for (uint16_t i = 0; i < count; i++) {
+		wire_put32(out, (uint32_t)strlen(texts[i]));
+		wire_put_bytes(out, texts[i], strlen(texts[i]));
+	}
+	wire_end(out);
+}
+
+/* What only the transaction knows. */
+static void tell_transaction(struct client *client)
+{
+	if (in_block(client))
+		return;
+	settings_tell(&client->settings, SETTING_transaction_isolation,
+		settings_get(&client->settings, SETTING_default_transaction_isolation));
+	settings_tell(&client->settings, SETTING_transaction_read_only,
+		settings_get(&client->settings, SETTING_default_transaction_read_only));
+}
+
+static bool show(struct client *client, const struct statement *statement)
+{
+	struct wire_out *out = &client->output.wire;
+	struct wire_column columns[3];
+	struct settings_error error;
+	uint16_t count = local_columns(statement, columns);
+	const char *value = NULL;
+	tell_transaction(client);
+	if (count == 1)
+		value = settings_show(&client->settings, statement->dialect.name, &error);
+	if (count == 1 && !value)
+		return tell(client, &error);
+	if (client->query.describe)
+		wire_row_description(out, columns, count);
+	if (count == 1) {
+		put_row(out, &value, 1);
+		return true;
+	}
+	for (int i = 0; i < SETTING_COUNT; i++) {
+		const char *texts[] = { setting_name((enum setting)i),
+			settings_get(&client->settings, (enum setting)i),
+			setting_text((enum setting)i) };
+		put_row(out, texts, 3);
+	}
+	return true;
+}
+
+/* ---- Intake ---------------------------------------------------------------------------------- */
+
+static bool set_paused(struct client *client, const struct dialect *d)
+{
+	if (!client_may_control(client)) {
+		client_error(client, "42501", "permission denied to pause or resume the intake",
+			NULL, "The role needs \"raise\" in the server's configuration.", 0);
+		return false;
+	}
+	bool pause = strcmp(d->name, "pause") == 0;
+	atomic_store_explicit(&client->server->admission.paused, pause, memory_order_relaxed);
+	if (!pause)
+		server_kick_waiting(client->server);
+	return true;
+}
+
+/* All of the log into the database, at once: nobody writes meanwhile. The caller's thread does it,
+ * so the others are told to poll in its place. */
+static bool checkpoint(struct client *client)
+{
+	if (!client_may_control(client)) {
+		client_error(client, "42501", "permission denied to execute CHECKPOINT", NULL,
+			"The role needs \"raise\" in the server's configuration.", 0);
+		return false;
+	}
+	if (in_block(client)) {
+		client_error(client, "25001", "CHECKPOINT cannot run inside a transaction block",
+			NULL, "It would wait for what the block has written.", 0);
+		return false;
+	}
+	/* one at a time: were all threads to wait for the writer, none would serve it */
+	if (atomic_exchange_explicit(&client->server->checkpointing, true, memory_order_acquire)) {
+		client_error(client, "55006", "another CHECKPOINT is under way", NULL,
+			"It will have done the work of this one; retry later if not.", 0);
+		return false;
+	}
+	reactor_blocking(client->server->reactor);
+	int rc = db_checkpoint(client->server->engine, DB_CHECKPOINT_RESTART);
+	atomic_store_explicit(&client->server->checkpointing, false, memory_order_release);
+	if (rc)
+		client_error(client, db_error_sqlstate(rc), db_error_text(rc), NULL, NULL, 0);
+	return rc == 0;
+}
+
+static const char *discard_tag(const struct dialect *d)
+{
+	static const char *const tags[] = { "DISCARD ALL", "DISCARD PLANS", "DISCARD TEMP",
+		"DISCARD SEQUENCES" };
+	for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+		if (strcasecmp(tags[i] + sizeof "DISCARD", d->name) == 0)
+			return tags[i];
+	return "DISCARD";
+}
+
+static const char *tag_of(const struct dialect *d)
+{
+	switch (d->kind) {
+	case DIALECT_SET:
+		return "SET";
+	case DIALECT_SHOW:
+		return "SHOW";
+	case DIALECT_RESET:
+		return "RESET";
+	case DIALECT_DISCARD:
+		return discard_tag(d);
+	case DIALECT_PREPARE:
+		return "PREPARE";
+	case DIALECT_DEALLOCATE:
+		return *d->name ? "DEALLOCATE" : "DEALLOCATE ALL";
+	case DIALECT_INTAKE:
+		return strcmp(d->name, "pause") == 0 ? "PAUSE" : "RESUME";
+	case DIALECT_CHECKPOINT:
+		return "CHECKPOINT";
+	default:
+		return d->tag;
+	}
+}
+
+bool local_answer(struct client *client)
+{
+	struct query *q = &client->query;
+	const struct dialect *d = &q->statement->dialect;
+	bool fine = true;
+	if (q->describe && !q->simple && d->kind != DIALECT_SHOW)
+		wire_empty(&client->output.wire, 'n');
+	if (d->kind == DIALECT_SET)
+		fine = set(client, d);
+	else if (d->kind == DIALECT_SHOW)
+		fine = show(client, q->statement);
+	else if (d->kind == DIALECT_RESET)
+		fine = reset(client, d);
+	else if (d->kind == DIALECT_DISCARD)
+		fine = discard(client, d);
+	else if (d->kind == DIALECT_PREPARE)
+		fine = named_prepare(client, d);
+	else if (d->kind == DIALECT_DEALLOCATE)
+		fine = named_deallocate(client, d);
+	else if (d->kind == DIALECT_INTAKE)
+		fine = set_paused(client, d);
+	else if (d->kind == DIALECT_CHECKPOINT)
+		fine = checkpoint(client);
+	if (!fine)
+		return false;
+	wire_complete(&client->output.wire, tag_of(d));
+	return true;
+}

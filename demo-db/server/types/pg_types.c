@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the look-up of types. */
+#include "demo-db/server/types/pg_types.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#define CAST(function) PG_CAST_FUNCTION
+#define KEPT	       PG_CAST_KEPT
+#define REFUSED	       PG_CAST_REFUSED
+#define BINARY	       true
+#define TEXT_ONLY      false
+
+static const struct pg_type_row rows[] = {
+#define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary)                           \
+	{ PG_##id, name, spelling, affinity, cast, length, binary },
+#include "demo-db/server/types/pg_types.def"
+};
+
+struct word {
+	const char *word;
+	enum pg_type type;
+};
+
+static const struct word words[] = {
+#define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary) { name, PG_##id },
+#define PG_WORD(word, id)						 { word, PG_##id },
+#include "demo-db/server/types/pg_types.def"
+};
+
+static const struct word serials[] = {
+#define PG_SERIAL(word, id) { word, PG_##id },
+#include "demo-db/server/types/pg_types.def"
+};
+
+static const struct word foreign[] = {
+#define PG_FOREIGN(word, id) { word, PG_##id },
+#include "demo-db/server/types/pg_types.def"
+};
+
+const struct pg_type_row *pg_type_row(enum pg_type type)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].type == type)
+			return &rows[i];
+	return NULL;
+}
+
+static enum pg_type find(const struct word *list, size_t count, const char *word, size_t bytes)
+{
+	for (size_t i = 0; bytes && i < count; i++)
+		if ((list[i].word[0] | 0x20) == (word[0] | 0x20) &&
+			strncasecmp(word, list[i].word, bytes) == 0 && !list[i].word[bytes])
+			return list[i].type;
+	return PG_UNKNOWN;
+}
+
+enum pg_type pg_type_named(const char *word, size_t bytes)
+{
+	return find(words, sizeof words / sizeof *words, word, bytes);
+}
+
+static enum pg_type serial_named(const char *word, size_t bytes)
+{
+	return find(serials, sizeof serials / sizeof *serials, word, bytes);
+}
+
+bool pg_type_is_serial(const char *word, size_t bytes)
+{
+	return serial_named(word, bytes) != PG_UNKNOWN;
+}
+
+enum pg_type pg_type_varied(enum pg_type type, bool varying, bool zoned)
+{
+	switch (type) {
+	case PG_BPCHAR:
+		return varying ? PG_VARCHAR : type;
+	case PG_TIME:
+		return zoned ? PG_TIMETZ : type;
+	case PG_TIMESTAMP:
+		return zoned ? PG_TIMESTAMPTZ : type;
+	default:
+		return type;
+	}
+}
+
+enum pg_type pg_type_declared(const char *declared)
+{
+	size_t bytes = 0;
+	while (isalnum((unsigned char)declared[bytes]))
+		bytes++;
+	enum pg_type type = pg_type_named(declared, bytes);
+	if (type == PG_UNKNOWN)
+		type = serial_named(declared, bytes);
+	if (type == PG_UNKNOWN)
+		type = find(foreign, sizeof foreign / sizeof *foreign, declared, bytes);
+	const char *rest = declared + bytes;
+	return *rest ? pg_type_varied(type, strcasestr(rest, "varying") != NULL,
+			       strcasestr(rest, "with time zone") != NULL)
+		     : type;
+}
