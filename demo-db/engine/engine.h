@@ -179,10 +179,12 @@ const char *db_row_declared(const struct db_row *row, uint32_t column); /* type,
 int db_discard_temp(struct db_session *session) CANCEL_MUST_CHECK;
 
 /* Parameters and result columns of a statement, without running it: `on_columns` is called once
- * with a row that has names and declared types but no values (not at all if it returns none). */
+ * with a row that has names and declared types but no values (not at all if it returns none).
+ * `checks` as in a request. */
 typedef int (*db_row_callback)(void *arg, const struct db_row *row);
-int db_describe(struct db_session *session, const char *sql, uint32_t *parameter_count,
-	db_row_callback on_columns, void *arg, char *message) CANCEL_MUST_CHECK;
+int db_describe(struct db_session *session, const char *sql, const char *checks,
+	uint32_t *parameter_count, db_row_callback on_columns, void *arg,
+	char *message) CANCEL_MUST_CHECK;
 
 enum db_request_flags {
 	DB_BACKGROUND = 1u << 0,  /* a background task: bears no SLO, waits longest for a rerun */
@@ -221,6 +223,7 @@ struct db_request {
 	size_t struct_size;
 	struct db_statement statement; /* or, when zero, … */
 	const char *sql;	       /* … one statement of text, NUL-terminated */
+	const char *checks; /* queries that must compile, or it does not run; NULL: none */
 	const struct db_value *parameters;
 	uint32_t parameter_count;
 	uint32_t flags;		/* enum db_request_flags */

@@ -80,6 +80,52 @@ static void a_schema_with_texts_in_double_quotes_still_opens(void **state)
 	must(session, "DROP VIEW v");
 }
 
+static int run_checked(const char *sql, const char *checks)
+{
+	const struct db_request request = {
+		.struct_size = sizeof(request), .sql = sql, .checks = checks
+	};
+	return db_execute(session, &request, &last_result);
+}
+
+static void a_statement_runs_only_if_its_checks_compile(void **state)
+{
+	(void)state;
+	char message[DB_MESSAGE_MAX];
+	const char *sql = "DELETE FROM t", *checks = "SELECT a FROM t; SELECT b FROM t";
+	assert_int_equal(run_checked(sql, checks), DB_ENOCOLUMN);
+	assert_string_equal(last_result.message, "no such column: b");
+	assert_int_equal(last_result.error_offset, -1);
+	assert_int_equal(
+		db_describe(session, sql, checks, NULL, NULL, NULL, message), DB_ENOCOLUMN);
+	assert_string_equal(message, "no such column: b");
+	assert_int_equal(ask(session, "SELECT count(*) FROM t"), 2);
+	assert_int_equal(
+		db_describe(session, sql, "SELECT a FROM t", NULL, NULL, NULL, NULL), DB_OK);
+	assert_int_equal(run_checked(sql, "SELECT a FROM t"), DB_OK);
+	assert_int_equal(ask(session, "SELECT count(*) FROM t"), 0);
+}
+
+/* SQLite compiles a statement again by itself, and then rowid is the hidden one. */
+static void checks_are_made_again_when_the_schema_has_changed(void **state)
+{
+	(void)state;
+	const char *sql = "DELETE FROM u WHERE rowid = 2";
+	const char *checks = "WITH c AS (SELECT * FROM u) SELECT rowid FROM c";
+	must(session, "CREATE TABLE u(rowid INTEGER, b TEXT)");
+	must(session, "INSERT INTO u VALUES (2, 'x'), (3, 'y'), (4, 'z')");
+	assert_int_equal(run_checked(sql, checks), DB_OK);
+	assert_int_equal(last_result.changes, 1);
+	must(session, "ALTER TABLE u RENAME COLUMN rowid TO r");
+	assert_int_equal(run_checked(sql, checks), DB_ENOCOLUMN);
+	assert_int_equal(ask(session, "SELECT count(*) FROM u"), 2);
+	must(session, "ALTER TABLE u RENAME COLUMN r TO rowid");
+	assert_int_equal(run_checked(sql, checks), DB_OK);
+	must(session, "ALTER TABLE u ADD COLUMN c");
+	assert_int_equal(run_checked(sql, checks), DB_OK);
+	assert_int_equal(ask(session, "SELECT count(*) FROM u"), 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -87,6 +133,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_name_in_double_quotes_is_no_text),
 		TEST(a_schema_with_texts_in_double_quotes_still_opens),
+		TEST(a_statement_runs_only_if_its_checks_compile),
+		TEST(checks_are_made_again_when_the_schema_has_changed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,19 +292,20 @@ static void describe_tells_columns_without_running(void **state)
 	(void)state;
 	struct seen seen = { 0 };
 	uint32_t parameters = 0;
-	assert_int_equal(db_describe(session, "SELECT id, a FROM t WHERE a > ?1 AND b = ?2",
+	assert_int_equal(db_describe(session, "SELECT id, a FROM t WHERE a > ?1 AND b = ?2", NULL,
 				 &parameters, on_columns, &seen, NULL),
 		DB_OK);
 	assert_int_equal(parameters, 2);
 	assert_string_equal(seen.names, "id a ");
 	memset(&seen, 0, sizeof(seen));
 	assert_int_equal(
-		db_describe(session, "DELETE FROM t", &parameters, on_columns, &seen, NULL), DB_OK);
+		db_describe(session, "DELETE FROM t", NULL, &parameters, on_columns, &seen, NULL),
+		DB_OK);
 	assert_int_equal(seen.headers, 0);
 	assert_int_equal(ask(session, "SELECT count(*) FROM t"), 3);
 	char message[DB_MESSAGE_MAX];
-	assert_int_equal(
-		db_describe(session, "SELECT x FROM t", NULL, NULL, NULL, message), DB_ENOCOLUMN);
+	assert_int_equal(db_describe(session, "SELECT x FROM t", NULL, NULL, NULL, NULL, message),
+		DB_ENOCOLUMN);
 }
 
 static void describe_sees_what_the_open_block_defined(void **state)
@@ -314,11 +315,12 @@ static void describe_sees_what_the_open_block_defined(void **state)
 	must(session, "BEGIN");
 	must(session, "CREATE TABLE fresh(x INTEGER)");
 	assert_int_equal(
-		db_describe(session, "SELECT * FROM fresh", NULL, on_columns, &seen, NULL), DB_OK);
+		db_describe(session, "SELECT * FROM fresh", NULL, NULL, on_columns, &seen, NULL),
+		DB_OK);
 	assert_string_equal(seen.names, "x ");
 	must(session, "ROLLBACK");
-	assert_int_equal(
-		db_describe(session, "SELECT * FROM fresh", NULL, NULL, NULL, NULL), DB_ENOTABLE);
+	assert_int_equal(db_describe(session, "SELECT * FROM fresh", NULL, NULL, NULL, NULL, NULL),
+		DB_ENOTABLE);
 }
 
 static void describe_of_a_busy_session_is_refused(void **state)
@@ -326,11 +328,11 @@ static void describe_of_a_busy_session_is_refused(void **state)
 	(void)state;
 	struct pending endless;
 	begin(&endless, session, ENDLESS);
-	assert_int_equal(db_describe(session, "SELECT 1", NULL, NULL, NULL, NULL), DB_EBUSY);
+	assert_int_equal(db_describe(session, "SELECT 1", NULL, NULL, NULL, NULL, NULL), DB_EBUSY);
 	while (!db_cancel_session(session))
 		;
 	assert_int_equal(await(&endless), DB_ECANCELLED);
-	assert_int_equal(db_describe(session, "SELECT 1", NULL, NULL, NULL, NULL), DB_OK);
+	assert_int_equal(db_describe(session, "SELECT 1", NULL, NULL, NULL, NULL, NULL), DB_OK);
 }
 
 static void latency_counts_from_the_scheduled_arrival(void **state)

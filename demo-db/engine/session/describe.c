@@ -9,40 +9,40 @@
 #include "demo-db/engine/session/request.h"
 #include "demo-db/engine/session/state.h"
 
-static void describe(struct connection *connection, const char *sql, uint32_t *parameter_count,
-	db_row_callback on_columns, void *arg, struct failure *failure)
+static void describe(struct connection *connection, const struct compile_source *source,
+	uint32_t *parameter_count, db_row_callback on_columns, void *arg, struct failure *failure)
 {
 	/* not from the cache: that may be older than the schema, which only running it would show
 	 */
-	struct compiled *compiled = compile(connection->db, &connection->authorizer, sql,
-		statement_hash(sql), verb_of(sql), connection->pool->locks, failure);
+	struct compiled *compiled = compile(
+		connection->db, &connection->authorizer, source, connection->pool->locks, failure);
 	if (!compiled)
 		return;
 	if (compiled->stmt) {
 		const struct db_row row = { .stmt = compiled->stmt };
 		*parameter_count = (uint32_t)sqlite3_bind_parameter_count(compiled->stmt);
-		if (on_columns && sqlite3_column_count(compiled->stmt) > 0)
+		if (on_columns && compiled_returns_rows(compiled))
 			on_columns(arg, &row);
 	}
 	compiled_free(compiled);
 }
 
 /* On the pinned connection, if there is one: its transaction may have defined what is asked for. */
-static void describe_for(struct db_session *session, const char *sql, uint32_t *parameter_count,
-	db_row_callback on_columns, void *arg, struct failure *failure)
+static void describe_for(struct db_session *session, const struct compile_source *source,
+	uint32_t *parameter_count, db_row_callback on_columns, void *arg, struct failure *failure)
 {
 	struct connection *connection = session->connection;
 	if (!connection && connection_borrow(&session->engine->connections, &connection, failure))
 		return;
 	struct cancel_task task = engine_task("describe");
-	describe(connection, sql, parameter_count, on_columns, arg, failure);
+	describe(connection, source, parameter_count, on_columns, arg, failure);
 	freeCancel(task);
 	if (!session->connection)
 		connection_return(connection);
 }
 
-int db_describe(struct db_session *session, const char *sql, uint32_t *parameter_count,
-	db_row_callback on_columns, void *arg, char *message)
+int db_describe(struct db_session *session, const char *sql, const char *checks,
+	uint32_t *parameter_count, db_row_callback on_columns, void *arg, char *message)
 {
 	struct failure failure;
 	failure_clear(&failure);
@@ -52,8 +52,11 @@ int db_describe(struct db_session *session, const char *sql, uint32_t *parameter
 	int rc = request_hold(session);
 	if (rc)
 		return failure_set(&failure, rc, NULL), failure_tell(&failure, message);
-	if (!verb_is_control(verb_of(sql)))
-		describe_for(session, sql, &parameters, on_columns, arg, &failure);
+	const struct compile_source source = {
+		.sql = sql, .checks = checks, .hash = statement_hash(sql), .verb = verb_of(sql)
+	};
+	if (!verb_is_control(source.verb))
+		describe_for(session, &source, &parameters, on_columns, arg, &failure);
 	request_release(session);
 	if (parameter_count)
 		*parameter_count = parameters;

@@ -197,14 +197,15 @@ static int hand_out_row(struct db_session *session, const struct db_row *row)
 
 /* After the first step, however it ended, because that may compile the statement again; unless it
  * must be compiled once more. */
-static void tell_columns(struct db_session *session, const struct db_row *row)
+static void tell_columns(struct db_session *session, const struct compiled *compiled)
 {
 	const struct db_request *request = &session->request;
+	const struct db_row row = { .stmt = compiled->stmt };
 	if (session->run.columns_told || session->connection->authorizer.missed)
 		return;
 	session->run.columns_told = true;
-	if (request->on_columns && sqlite3_column_count(row->stmt) > 0)
-		request->on_columns(request->arg, row);
+	if (request->on_columns && compiled_returns_rows(compiled))
+		request->on_columns(request->arg, &row);
 }
 
 static _Thread_local const struct connection *running; /* while a statement steps */
@@ -221,8 +222,9 @@ uint64_t db_run_number(void)
 	return runs;
 }
 
-static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
+static int step_rows(struct db_session *session, const struct compiled *compiled)
 {
+	sqlite3_stmt *stmt = compiled->stmt;
 	const struct db_row row = { .stmt = stmt };
 	uint32_t tries = 0;
 	for (;;) {
@@ -233,7 +235,7 @@ static int step_rows(struct db_session *session, sqlite3_stmt *stmt)
 		}
 		if (rc == SQLITE_SCHEMA && session->run.rows == 0)
 			return TRY_AGAIN;
-		tell_columns(session, &row);
+		tell_columns(session, compiled);
 		if (rc == SQLITE_DONE)
 			return 0;
 		if (rc == SQLITE_INTERRUPT)
@@ -280,9 +282,10 @@ static int step_fenced(struct db_session *session, struct compiled *compiled)
 	if (session->run.untracked)
 		progress_tell_long(&connection->progress, speak_up, session);
 	authorizer_check(&connection->authorizer, &compiled->locks, compiled->verb == VERB_VACUUM);
+	connection->authorizer.compiled = compiled->checked;
 	running = connection;
 	runs++;
-	int rc = session_start_step(session, connection->db) ? step_rows(session, compiled->stmt)
+	int rc = session_start_step(session, connection->db) ? step_rows(session, compiled)
 							     : cancelled(session);
 	running = NULL;
 	session_end_step(session);
@@ -417,8 +420,12 @@ static int attempt(struct db_session *session)
 	int rc = transaction_connection(session);
 	if (rc)
 		return rc;
-	struct compiled *compiled = connection_compile(session->connection, run->statement_id,
-		run->sql, run->hash, run->verb, &run->failure);
+	const struct compile_source source = { .sql = run->sql,
+		.checks = session->request.checks,
+		.hash = run->hash,
+		.verb = run->verb };
+	struct compiled *compiled =
+		connection_compile(session->connection, run->statement_id, &source, &run->failure);
 	run->uncompiled = !compiled;
 	if (!compiled)
 		return run->failure.status;

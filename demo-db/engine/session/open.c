@@ -335,8 +335,10 @@ static bool try_out(struct db_engine *engine, const char *sql, struct failure *f
 	bool fast_path = false;
 	struct cancel_task task = engine_task("prepare");
 	if (connection_borrow(&engine->connections, &connection, failure) == 0) {
-		struct compiled *compiled = connection_compile(
-			connection, 0, sql, statement_hash(sql), verb_of(sql), failure);
+		const struct compile_source source = {
+			.sql = sql, .hash = statement_hash(sql), .verb = verb_of(sql)
+		};
+		struct compiled *compiled = connection_compile(connection, 0, &source, failure);
 		if (compiled && !compiled->plan.made)
 			compiled_plan(compiled, connection->db, &connection->authorizer);
 		fast_path = compiled && compiled->plan.fast_path;

@@ -8,7 +8,8 @@
  * does inside: statement.c gives those an explicit set.
  *
  * While a statement runs SQLite may compile it again, because the schema changed. Then a table
- * outside the held set is denied and `missed` is set, and the caller retries with the new set.
+ * outside the held set is denied and `missed` is set, and the caller retries with the new set. So
+ * is everything of a statement with checks, which must compile again, too.
  */
 #include "demo-db/engine/statement/authorize.h"
 #include "demo-db/engine/engine.h"
@@ -254,6 +255,10 @@ static int on_access(void *context, int action, const char *first, const char *s
 	if (authorizer->mode == AUTHORIZE_INTERNAL) /* EXPLAIN must see the plan that will run */
 		return action == SQLITE_DELETE && !is_internal_name(first) ? SQLITE_IGNORE
 									   : SQLITE_OK;
+	if (authorizer->compiled) {
+		authorizer->missed = true;
+		return SQLITE_DENY;
+	}
 	return decide(authorizer, action, first, second, database);
 }
 

@@ -21,6 +21,7 @@ struct authorizer {
 	struct table_catalog *catalog;
 	bool (*is_guarded)(const char *name); /* NULL: nothing is */
 	struct lock_set *set;		      /* COLLECT: filled; CHECK: what is held */
+	bool compiled; /* CHECK: for good; to compile it again is a miss, whatever it touches */
 	/* COLLECT: findings */
 	bool writes_main, writes_temp, makes_temp, reindexes;
 	uint64_t calls; /* by SQLite, ever: it has compiled something when there are more */

@@ -235,13 +235,13 @@ static struct compiled **slot_for_text(struct connection *connection)
 	return oldest;
 }
 
-struct compiled *connection_compile(struct connection *connection, uint32_t id, const char *sql,
-	uint64_t hash, enum verb verb, struct failure *failure)
+struct compiled *connection_compile(struct connection *connection, uint32_t id,
+	const struct compile_source *source, struct failure *failure)
 {
 	struct compiled *compiled =
-		id ? connection->by_id[id - 1] : find_text(connection, sql, hash);
+		id ? connection->by_id[id - 1] : find_text(connection, source->sql, source->hash);
 	if (!compiled) {
-		compiled = compile(connection->db, &connection->authorizer, sql, hash, verb,
+		compiled = compile(connection->db, &connection->authorizer, source,
 			connection->pool->locks, failure);
 		if (!compiled)
 			return NULL;
@@ -251,7 +251,7 @@ struct compiled *connection_compile(struct connection *connection, uint32_t id, 
 			id ? &connection->by_id[id - 1] : slot_for_text(connection);
 		compiled_free(*slot);
 		*slot = compiled;
-		compiled->once = !id && strlen(sql) > CONNECTION_TEXT_BYTES;
+		compiled->once = !id && strlen(source->sql) > CONNECTION_TEXT_BYTES;
 	}
 	compiled->used = ++connection->uses;
 	return compiled;

@@ -78,8 +78,8 @@ uint64_t connections_idle_bytes(struct connections *pool);
 uint64_t connections_shrink_idle(struct connections *pool, uint64_t wanted_bytes);
 
 /* The compiled form of a registered or an ad-hoc text, from the cache if possible. */
-struct compiled *connection_compile(struct connection *connection, uint32_t id, const char *sql,
-	uint64_t hash, enum verb verb, struct failure *failure);
+struct compiled *connection_compile(struct connection *connection, uint32_t id,
+	const struct compile_source *source, struct failure *failure);
 /* Drops it from the cache, because its locks were wrong or are not to be kept. */
 void connection_forget(struct connection *connection, struct compiled *compiled);
 /* SQLite's own write lock is taken although ours is held: a reader that caught the log's header in

@@ -194,6 +194,28 @@ static int prepare(struct compiled *compiled, sqlite3 *db, struct authorizer *au
 	return 0;
 }
 
+/* Nothing is recorded of them: they are not run. */
+static int compile_checks(sqlite3 *db, const char *checks, struct failure *failure)
+{
+	int rc = SQLITE_OK;
+	while (rc == SQLITE_OK && *checks) {
+		sqlite3_stmt *stmt = NULL;
+		const char *next = checks;
+		for (int tries = 0; tries < SCHEMA_TRIES; tries++) {
+			rc = sqlite3_prepare_v2(db, checks, -1, &stmt, &next);
+			if (rc != SQLITE_SCHEMA)
+				break;
+		}
+		sqlite3_finalize(stmt);
+		checks = next;
+	}
+	if (rc == SQLITE_OK)
+		return 0;
+	int status = failure_sqlite(failure, db, rc);
+	failure->offset = -1; /* it is one of the check */
+	return status;
+}
+
 static void read_findings(struct compiled *compiled, const struct authorizer *authorizer)
 {
 	bool explain = sqlite3_stmt_isexplain(compiled->stmt) != 0;
@@ -208,8 +230,8 @@ static void read_findings(struct compiled *compiled, const struct authorizer *au
 		compiled->verb = VERB_SELECT;
 }
 
-struct compiled *compile(sqlite3 *db, struct authorizer *authorizer, const char *sql, uint64_t hash,
-	enum verb verb, struct lock_space_refs locks, struct failure *failure)
+struct compiled *compile(sqlite3 *db, struct authorizer *authorizer,
+	const struct compile_source *source, struct lock_space_refs locks, struct failure *failure)
 {
 	struct compiled *compiled = calloc(1, sizeof(*compiled));
 	if (!compiled) {
@@ -217,11 +239,15 @@ struct compiled *compile(sqlite3 *db, struct authorizer *authorizer, const char 
 		return NULL;
 	}
 	lock_set_init(&compiled->locks);
-	compiled->sql = strdup(sql);
-	compiled->hash = hash;
-	compiled->verb = verb;
+	compiled->sql = strdup(source->sql);
+	compiled->hash = source->hash;
+	compiled->verb = source->verb;
+	compiled->checked =
+		source->checks && source->verb != VERB_ALTER; /* that compiles its own */
 	int rc = compiled->sql ? prepare(compiled, db, authorizer, failure)
 			       : failure_set(failure, DB_ENOMEM, NULL);
+	if (rc == 0 && source->checks)
+		rc = compile_checks(db, source->checks, failure);
 	if (rc == 0 && compiled->stmt) {
 		read_findings(compiled, authorizer);
 		rc = lock_explicitly(compiled, authorizer, db);
@@ -245,6 +271,11 @@ void compiled_free(struct compiled *compiled)
 	free(compiled->requests);
 	free(compiled->sql);
 	free(compiled);
+}
+
+bool compiled_returns_rows(const struct compiled *compiled)
+{
+	return compiled->verb != VERB_ALTER && sqlite3_column_count(compiled->stmt) > 0;
 }
 
 /* ---- Plans ----------------------------------------------------------------------------------- */

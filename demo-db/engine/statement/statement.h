@@ -45,10 +45,18 @@ struct compiled {
 	bool guarded;	 /* for requests with DB_CONTROL only */
 	bool whole;	 /* its lock set is the whole database as it is now: not cached */
 	bool once;	 /* its text is so long that it is not kept either */
+	bool checked;	 /* its checks compiled: SQLite may not compile it again without them */
 	struct lock_set locks;
 	struct lock_request *requests; /* global lock, tables by name, then the write lock */
 	uint32_t request_count;	       /* without the write lock */
 	struct plan plan;
+};
+
+struct compile_source {
+	const char *sql;
+	const char *checks; /* queries that must compile, too; NULL: none */
+	uint64_t hash;	    /* of the text */
+	enum verb verb;
 };
 
 struct lock_space_refs { /* what requests point to besides tables */
@@ -56,9 +64,11 @@ struct lock_space_refs { /* what requests point to besides tables */
 };
 
 /* Compiles with the connection's authorizer. NULL with `failure` set on error. */
-struct compiled *compile(sqlite3 *db, struct authorizer *authorizer, const char *sql, uint64_t hash,
-	enum verb verb, struct lock_space_refs locks, struct failure *failure);
+struct compiled *compile(sqlite3 *db, struct authorizer *authorizer,
+	const struct compile_source *source, struct lock_space_refs locks, struct failure *failure);
 void compiled_free(struct compiled *compiled);
+/* Not those of the query with which SQLite's ALTER TABLE looks at the rows. */
+bool compiled_returns_rows(const struct compiled *compiled);
 /* Makes the plan if there is none; only statements worth it unless `always`. */
 void compiled_plan(struct compiled *compiled, sqlite3 *db, struct authorizer *authorizer);
 /* Is the text one whose plan may hold sorters, so that it is worth an EXPLAIN? */

@@ -141,7 +141,7 @@ void query_notice_skipped(struct client *client)
 	if (strcmp(least, "error") == 0 || strcmp(least, "warning") == 0)
 		return;
 	char *probe = without_if(sql);
-	int rc = probe ? db_describe(client->session, probe, NULL, NULL, NULL, message) : 0;
+	int rc = probe ? db_describe(client->session, probe, NULL, NULL, NULL, NULL, message) : 0;
 	free(probe);
 	if (rc != DB_ENOTABLE && rc != DB_EEXISTS)
 		return;

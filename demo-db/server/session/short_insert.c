@@ -73,7 +73,7 @@ static char *names_of(struct client *client, const char *table, unsigned values)
 	struct list list = { .file = open_memstream(&text, &bytes), .wanted = values };
 	int rc = DB_ENOMEM;
 	if (sql && list.file)
-		rc = db_describe(client->session, sql, NULL, note_names, &list, message);
+		rc = db_describe(client->session, sql, NULL, NULL, note_names, &list, message);
 	free(sql);
 	if (!list.file)
 		return NULL;
