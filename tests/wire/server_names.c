@@ -71,6 +71,10 @@ static const char *const misspelt[] = {
 	"create table bad (a int check (a > \"nope\"))",
 	"create index bad on o (\"nope\")",
 	"create index bad on o (id) where \"nope\" = 'x'",
+	"create view bad as select \"nope\" from o",
+	"create view bad as select id from o where exists (select 1 from line where nope = id)",
+	"create table bad (a int references o (\"nope\"))",
+	"alter table o add column c int check (\"nope\" > 1)",
 };
 #define MISSPELT (sizeof misspelt / sizeof *misspelt)
 

@@ -76,6 +76,7 @@ int main(void)
 		script_test("catalog"),
 		script_test("prepared"),
 		script_test("names"),
+		script_test("definitions"),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

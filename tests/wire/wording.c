@@ -117,6 +117,10 @@ static void the_statement_tells_what_sqlite_leaves_out(void **state)
 	w = worded("42703", "no such column: t.a", "select t.a from t", NULL, NULL);
 	assert_string_equal(w.message, "column t.a does not exist");
 	assert_string_equal(w.sqlstate, "42703");
+	w = worded("42703", "no such column: pg_parent.a",
+		"create table t (b int references p (a))", NULL, NULL);
+	assert_string_equal(
+		w.message, "column \"a\" referenced in foreign key constraint does not exist");
 	w = worded("42P01", "no such table: nope", "select 1 from nope", NULL, NULL);
 	assert_int_equal(w.position, 15);
 	w = worded("42P01", "no such table: nope", "drop table nope", NULL, NULL);

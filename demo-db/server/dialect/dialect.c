@@ -4,6 +4,7 @@
  * transaction forms, maintenance. What is left goes to rewrite.c.
  */
 #include "demo-db/server/dialect/dialect.h"
+#include "demo-db/server/dialect/checks.h"
 #include "demo-db/server/dialect/dialect_cursor.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/dialect/rewrite.h"
@@ -549,12 +550,13 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 	result->rows_at = rewrite.rows_at;
 	result->stores_last = rewrite.stores_last;
 	result->assigns = rewrite.assigns;
-	return status;
+	return status ? status : checks_of(result->sql, &result->checks);
 }
 
 void dialect_free(struct dialect *result)
 {
 	free(result->sql);
 	free(result->rest);
-	result->sql = result->rest = NULL;
+	free(result->checks);
+	result->sql = result->rest = result->checks = NULL;
 }

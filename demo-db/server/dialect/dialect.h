@@ -84,6 +84,7 @@ struct dialect {
 	enum dialect_kind kind;
 	char *sql;	/* owned: dialect_free */
 	char *rest;	/* owned: another statement, untranslated, that belongs to it; NULL: none */
+	char *checks;	/* owned: queries that must compile, too, or it does not; NULL: none */
 	size_t rows_at; /* of an INSERT without a list of columns: where its rows begin, or 0 */
 	bool assigns;	/* an INSERT or UPDATE */
 	bool stores_last; /* when a row is refused, its values were the last to be assigned */

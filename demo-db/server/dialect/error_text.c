@@ -3,6 +3,7 @@
  * Owns the table from SQLite's phrases to PostgreSQL's.
  */
 #include "demo-db/server/dialect/error_text.h"
+#include "demo-db/server/dialect/checks.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/dialect/error_position.h"
 
@@ -289,6 +290,11 @@ static void take_quotes_off(char name[PART_MAX])
 static bool word_column(const struct wording_source *source, struct wording *w)
 {
 	char name[PART_MAX], table[PART_MAX], relation[PART_MAX];
+	if (quoted(source->message, "no such column: " CHECKS_PARENT ".", "", name)) {
+		snprintf(w->message, sizeof w->message,
+			"column \"%s\" referenced in foreign key constraint does not exist", name);
+		return true;
+	}
 	if (!quoted(source->message, "no such column: ", "", name))
 		return false;
 	take_quotes_off(name);

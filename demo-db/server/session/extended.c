@@ -298,7 +298,7 @@ static bool describe_sql(struct client *client, struct statement *s)
 	struct wording wording;
 	uint32_t parameters;
 	forget_description(s);
-	int rc = db_describe(client->session, s->dialect.sql, NULL, &parameters,
+	int rc = db_describe(client->session, s->dialect.sql, s->dialect.checks, &parameters,
 		note_columns, &describing, message);
 	if (rc == 0 && !describing.failed) {
 		s->is_described = true;

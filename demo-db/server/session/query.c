@@ -165,6 +165,7 @@ static bool start_statement(struct client *client)
 	const struct statement *s = q->statement;
 	const struct portal *portal = q->portal;
 	q->request = (struct db_request){ .sql = q->expanded ? q->expanded : s->dialect.sql,
+		.checks = s->dialect.checks,
 		.parameters = portal ? portal->values : q->literals,
 		.parameter_count = portal ? portal->value_count : q->literal_count,
 		.flags = flags_of(client, s),
