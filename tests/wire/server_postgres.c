@@ -77,6 +77,7 @@ int main(void)
 		script_test("prepared"),
 		script_test("names"),
 		script_test("definitions"),
+		script_test("spelling"),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

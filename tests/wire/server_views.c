@@ -245,9 +245,9 @@ static void those_who_may_not_control_are_refused(void **state)
 	static const char *const ways[] = { "select \"cancel_task\"(1)",
 		"select \"pg_cancel_backend\"(1)",
 		"with x as (select 1) update cancel_settings set value = 'act' where name = 'mode'",
-		"update 'cancel_settings' set value = 'act' where name = 'mode'",
+		"update \"cancel_settings\" set value = 'act' where name = 'mode'",
 		"insert into temp.cancel_settings values (1, 2, 3, 4)",
-		"delete from 'temp'.'cancel_settings'", "create table cancel_tasks(n int)" };
+		"delete from \"temp\".\"cancel_settings\"", "create table cancel_tasks(n int)" };
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
 		assert_string_equal(wire_query(&waiter, ways[i]), "E(42501) Z(I)");
 	assert_string_equal(wire_query(&waiter, "update main.cancel_settings set value = 'act'"),

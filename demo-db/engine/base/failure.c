@@ -100,6 +100,7 @@ static const struct text_rule text_rules[] = {
 	{ "Expression tree is too large", DB_ETOOBIG, false },
 	{ "too many ", DB_ETOOBIG, false }, /* columns, terms, arguments … */
 	{ "duplicate column name", DB_ECOLUMNTWICE, false },
+	{ "default value of column", DB_EUNSUPPORTED, false },
 	{ "division by zero", DB_EDIVISION, false },
 	{ "invalid input syntax for type date", DB_EDATETIME, false },
 	{ "invalid input syntax for type time", DB_EDATETIME, false }, /* timestamp, too */

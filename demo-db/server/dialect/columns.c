@@ -415,11 +415,17 @@ static void skip_distinct(struct list *l)
 	step(l);
 }
 
+/* FROM of IS DISTINCT FROM */
+static bool is_distinct_from(const struct item *item, const struct token *t)
+{
+	return token_is(t, "from") && item->tokens > 1 && token_is(&item->tail[0], "distinct");
+}
+
 static void read_list(struct list *l)
 {
 	struct item item = { .plain = true };
 	skip_distinct(l);
-	while (item.depth || !ends_list(&l->token)) {
+	while (item.depth || !ends_list(&l->token) || is_distinct_from(&item, &l->token)) {
 		if (l->token.kind == TOKEN_END || l->token.kind == TOKEN_BAD)
 			return;
 		if (item.depth == 0 && token_is_symbol(&l->token, ",")) {

@@ -542,6 +542,7 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 	status = rewrite_sql(&rewrite, sql, bytes);
 	if (status == 0 && rewrite.error[0]) {
 		dialect_refuse(result, rewrite.sqlstate, rewrite.error, "");
+		result->place = rewrite.place;
 		free(rewrite.sql);
 		return 0;
 	}

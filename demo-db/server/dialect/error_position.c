@@ -171,6 +171,17 @@ bool place_is_name(const struct token *t, const char *name)
 	return at == end && !*name;
 }
 
+size_t wording_place(const char *text, size_t text_bytes, const char *sql, size_t place)
+{
+	struct landing l;
+	if (place == strlen(sql) + 1)
+		return text_bytes + 1;
+	if (place == 0 || !place_land(sql, (int)place - 1, &l))
+		return 0;
+	struct token found = place_nth_alike(text, text_bytes, &l.token, l.nth);
+	return found.kind == TOKEN_END ? 0 : (size_t)(found.text - text) + 1;
+}
+
 int place_of_relation(const char *text, size_t bytes, const char *name)
 {
 	static const char *const before[] = { "from", "join", "into", "update", "only" };

@@ -33,6 +33,7 @@ static const struct {
 	{ "all VALUES must have the same number", "VALUES lists must all be the same length",
 		NULL },
 	{ "misuse of aggregate: ", "aggregate functions are not allowed here: ", "" },
+	{ "default value of column", "cannot use column reference in DEFAULT expression", NULL },
 	{ "duplicate column name: ", "column \"", "\" specified more than once" },
 };
 

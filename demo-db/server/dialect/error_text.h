@@ -33,6 +33,8 @@ void wording_of(const struct wording_source *source, struct wording *wording);
 /* Character (from 1) of `text` that byte `offset` of `sql`, its translation, came from; 0 unknown.
  * The nth token of that spelling there is the nth of that spelling here. */
 int wording_position(const char *text, size_t text_bytes, const char *sql, int offset);
+/* The same for bytes, both from 1; the end is the end. */
+size_t wording_place(const char *text, size_t text_bytes, const char *sql, size_t place);
 /* Characters of UTF-8 in `bytes` bytes. */
 int wording_characters(const char *text, size_t bytes);
 

@@ -66,14 +66,23 @@ void rewrite_fail(struct rewriter *r, const char *sqlstate, const char *what, co
 		return;
 	snprintf(rewrite->sqlstate, sizeof rewrite->sqlstate, "%s", sqlstate);
 	int bytes = t ? (int)(t->bytes < 60 ? t->bytes : 60) : 0;
+	rewrite->place = t ? (size_t)(t->text - r->text) + 1 : 0;
 	snprintf(rewrite->error, sizeof rewrite->error, t ? "%s \"%.*s\"" : "%s", what, bytes,
 		t ? t->text : "");
+}
+
+void rewrite_fail_at(struct rewriter *r, const char *sqlstate, const char *words)
+{
+	rewrite_fail(r, sqlstate, words, NULL);
+	if (!r->rewrite->place)
+		r->rewrite->place = (size_t)(r->token.text - r->text) + 1;
 }
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
 void rewrite_step(struct rewriter *r)
 {
+	r->before = r->previous;
 	r->previous = r->token;
 	r->token = lexer_next(&r->lexer);
 	if (r->token.kind == TOKEN_BAD)
@@ -280,6 +289,7 @@ static void write_one(struct rewriter *r)
 	watch_order(r);
 	rewrite_assign(r);
 	rewrite_using(r);
+	rewrite_refuse_names(r);
 	rewrite_default(r);
 	if (r->token.kind == TOKEN_CAST) {
 		rewrite_step(r);
@@ -306,7 +316,8 @@ static void look_at_definition(struct rewriter *r)
 		"local", NULL };
 	struct lexer ahead = r->lexer;
 	struct token t = lexer_next(&ahead);
-	r->schema = token_is(&r->token, "create") || token_is(&r->token, "alter");
+	r->alter = token_is(&r->token, "alter");
+	r->schema = r->alter || token_is(&r->token, "create");
 	r->drop = token_is(&r->token, "drop");
 	if (!r->schema)
 		return;
@@ -331,10 +342,12 @@ int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 {
 	struct rewriter r = { .rewrite = rewrite,
 		.lexer = { .at = sql, .end = sql + bytes },
+		.text = sql,
 		.operand_at = REWRITE_NO_OPERAND };
 	rewrite->sql = NULL;
 	rewrite->rows_at = 0;
 	rewrite->error[0] = '\0';
+	rewrite->place = 0;
 	rewrite_step(&r);
 	look_at_definition(&r);
 	if (token_is(&r.token, "table")) { /* TABLE t */

@@ -17,6 +17,7 @@ struct rewrite {
 	bool stores_last; /* when a row is refused, its values were the last to be assigned */
 	char sqlstate[6];
 	char error[DIALECT_TEXT_MAX]; /* "" when it went well */
+	size_t place;		      /* byte of the text it is about, from 1; 0 unknown */
 };
 
 /* Returns 0 (look at `error`), or -1 when memory is out. O(bytes). */

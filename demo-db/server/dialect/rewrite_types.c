@@ -278,7 +278,7 @@ bool rewrite_typed_literal(struct rewriter *r)
 
 /* ---- Defaults of columns --------------------------------------------------------------------- */
 
-static bool ends_default(const struct token *t)
+bool rewrite_ends_default(const struct token *t)
 {
 	static const char *const words[] = { "not", "null", "primary", "unique", "check",
 		"references", "constraint", "generated", "collate", "deferrable", NULL };
@@ -297,12 +297,12 @@ static bool is_expression(struct lexer lexer)
 	bool clock = rewrite_in_list(&t, clocks);
 	bool apart = token_is_symbol(&t, "(");
 	t = lexer_next(&lexer);
-	return !apart && !clock && t.kind == TOKEN_SYMBOL && !ends_default(&t);
+	return !apart && !clock && t.kind == TOKEN_SYMBOL && !rewrite_ends_default(&t);
 }
 
 void rewrite_default(struct rewriter *r)
 {
-	if (r->default_depth == r->depth + 1 && ends_default(&r->token)) {
+	if (r->default_depth == r->depth + 1 && rewrite_ends_default(&r->token)) {
 		rewrite_append_text(&r->out, ")");
 		r->default_depth = 0;
 	}

@@ -60,7 +60,8 @@ struct assignment {
 struct rewriter {
 	struct rewrite *rewrite;
 	struct lexer lexer;
-	struct token token, previous;
+	struct token token, previous, before; /* before: the previous one */
+	const char *text;		      /* of the statement */
 	struct text out;
 	size_t operand_at; /* where the last complete operand starts in `out` */
 	unsigned depth;
@@ -78,7 +79,7 @@ struct rewriter {
 	} order[REWRITE_DEPTH_MAX + 1]; /* by depth */
 	bool order_word;		/* ORDER, or ORDER BY, was just written */
 	bool schema;			/* CREATE or ALTER: it is kept as SQLite's text */
-	bool create_table, create_index, drop;
+	bool alter, create_table, create_index, drop; /* create_table: of ALTER TABLE, too */
 	unsigned default_depth; /* 1 + the depth a DEFAULT's parenthesis is to be closed at; 0: none
 				 */
 	bool deletes, uses;	/* DELETE; its USING has become a query */
@@ -91,6 +92,8 @@ void rewrite_append_quoted(struct text *t, const char *data, size_t bytes);
 void rewrite_insert(struct text *t, size_t at, const char *text);
 void rewrite_fail(
 	struct rewriter *r, const char *sqlstate, const char *what, const struct token *t);
+/* With these words, at the token in hand. */
+void rewrite_fail_at(struct rewriter *r, const char *sqlstate, const char *words);
 void rewrite_step(struct rewriter *r);
 struct token rewrite_look(const struct rewriter *r);
 bool rewrite_in_list(const struct token *t, const char *const *words);
@@ -106,12 +109,16 @@ bool rewrite_typed_literal(struct rewriter *r); /* date '2024-02-29' */
 void rewrite_skip_parenthesised(struct rewriter *r);
 /* An expression behind DEFAULT gets the parentheses SQLite wants; before each token. */
 void rewrite_default(struct rewriter *r);
+bool rewrite_ends_default(const struct token *t);
 /* A type of columns that has another name in SQLite; NULL: none. */
 const char *rewrite_column_type(const struct token *t);
 
 /* rewrite_assign.c: before each token, and behind the last. */
 void rewrite_assign(struct rewriter *r);
 void rewrite_assign_end(struct rewriter *r);
+
+/* rewrite_names.c: fails where a name is none in PostgreSQL; before each token. */
+void rewrite_refuse_names(struct rewriter *r);
 
 /* rewrite_forms.c; true: taken, `r->token` is behind it. */
 bool rewrite_dropped(struct rewriter *r);  /* what means nothing here */

@@ -5,6 +5,7 @@
 #include "demo-db/server/session/prepared.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/dialect/signatures.h"
+#include "demo-db/server/dialect/error_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,9 @@ static int translate(struct statement *s, const struct dialect_context *context)
 		return -1;
 	const char *named = s->columns.sql ? s->columns.sql : "";
 	int status = dialect_translate(named, strlen(named), context, &s->dialect);
+	if (status == 0 && s->dialect.place)
+		s->dialect.place =
+			wording_place(s->source, s->source_bytes, named, s->dialect.place);
 	free(s->columns.sql);
 	s->columns.sql = NULL;
 	if (status == 0 && s->dialect.sql && s->dialect.kind != DIALECT_BACKUP) {
