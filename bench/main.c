@@ -106,7 +106,9 @@ static const struct argp_option run_options[] = {
 	{ "seed", OPT_SEED, "N", 0, "of the schedule and the questions [1]", 1 },
 	{ "slo-ms", OPT_SLO_MS, "X", 0, "what a request may take", 2 },
 	{ "slo-ratio", OPT_SLO_RATIO, "X", 0,
-		"the same as a multiple of the reference's p99, at least 5 ms [10]", 2 },
+		"the same as a multiple of the p99 of the reference's median second, at least 5 ms "
+		"[10]",
+		2 },
 	{ "arrivals", OPT_ARRIVALS, "fixed|poisson", 0, "gaps between requests [fixed]", 2 },
 	{ "pool-mb", OPT_POOL, "N", 0, "page pool, MiB [64]; the data set grows with it", 3 },
 	{ "workers", OPT_WORKERS, "N", 0, "worker slots of the engine [8]", 3 },

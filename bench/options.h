@@ -27,7 +27,7 @@ struct bench_options {
 	uint32_t seconds;			   /* 0: the case's */
 	uint32_t reps;				   /* [1] */
 	uint64_t seed;				   /* [1] */
-	double slo_ms;	      /* 0: slo_ratio times the reference's p99, at least 5 */
+	double slo_ms; /* 0: slo_ratio times the p99 of the reference's median second, at least 5 */
 	double slo_ratio;     /* [10] */
 	uint32_t pool_mb;     /* [64] */
 	uint32_t workers;     /* [8] */

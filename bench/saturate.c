@@ -198,7 +198,7 @@ static int add_cell(struct cell *cell, struct measures *reference)
 	bool is_first = cell->summary->row_count == 0;
 	if (is_first && disturbance.disturbed && !options->allow_disturbed)
 		return disturbance_refuse(
-			cell->policy_text, &disturbance, cell->error, TARGET_ERROR_MAX);
+			"the first row", &disturbance, cell->error, TARGET_ERROR_MAX);
 	cell->measures.disturbance = disturbance;
 	if (is_first)
 		*reference = cell->measures;

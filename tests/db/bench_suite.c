@@ -202,7 +202,7 @@ static void a_reference_that_stays_disturbed_ends_it_with_one_line(void **state)
 	(void)state;
 	assert_int_equal(run("DDD", 1), DISTURBANCE_EXIT_STATUS);
 	assert_string_equal(world.order, "reference reference reference ");
-	assert_non_null(strstr(error, "the reference was disturbed: in second 1 others had"));
+	assert_non_null(strstr(error, "the reference is not credible: in second 1 others had"));
 	assert_non_null(strstr(error, "--allow-disturbed"));
 	assert_null(strchr(error, '\n'));
 	assert_int_equal(result.summary.row_count, 0);
@@ -222,7 +222,7 @@ static void a_disturbed_saturation_ends_it_before_the_first_run(void **state)
 	(void)state;
 	world.saturation_disturbed = true;
 	assert_int_equal(run("", 1), DISTURBANCE_EXIT_STATUS);
-	assert_non_null(strstr(error, "the saturation was disturbed"));
+	assert_non_null(strstr(error, "the saturation is not credible"));
 	assert_int_equal(world.runs, 0);
 }
 
