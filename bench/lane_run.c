@@ -16,8 +16,8 @@
 #include "lane_measure.h"
 #include "lane_session.h"
 #include "lane_task.h"
+#include "watch.h"
 
-#define SECONDS_MAX	  7200
 #define OPEN_SPARE	  16
 #define TASKS_MAX	  (1 + LANE_COMPANY_MAX)
 #define REFUSALS_KEPT	  4096
@@ -51,10 +51,7 @@ struct run {
 	uint32_t in_flight_max, refusal_count;
 	double refusals_ms[REFUSALS_KEPT];
 	uint64_t server_cpu_ns, client_cpu_ns; /* at the start */
-	struct machine *machine;
-	struct machine_second seconds[SECONDS_MAX];
-	double lag_ms[SECONDS_MAX]; /* the largest of each second */
-	uint32_t second_count;
+	struct watch watch;
 };
 
 static uint64_t own_cpu_ns(void)
@@ -124,11 +121,9 @@ static void ask(
 
 static void note_lag(struct run *run, uint64_t lag_ns)
 {
-	double lag_ms = (double)lag_ns / 1e6;
 	if (lag_ns > run->lag_max_ns)
 		run->lag_max_ns = lag_ns;
-	if (run->second_count < SECONDS_MAX && lag_ms > run->lag_ms[run->second_count])
-		run->lag_ms[run->second_count] = lag_ms;
+	watch_lag(&run->watch, (double)lag_ns / 1e6);
 }
 
 static void send_due(struct run *run, uint64_t now_ns)
@@ -178,12 +173,6 @@ static void print_line(struct run *run, uint64_t now_ns)
 		fputc('\n', stderr);
 	}
 	run->last = counts;
-}
-
-static void note_machine(struct run *run)
-{
-	if (run->second_count < SECONDS_MAX)
-		machine_read(run->machine, &run->seconds[run->second_count++]);
 }
 
 /* ---- The run ----------------------------------------------------------------------------------
@@ -252,7 +241,7 @@ static int drive(struct run *run, char *error)
 		}
 		if (now_ns >= run->next_line_ns) {
 			print_line(run, now_ns);
-			note_machine(run);
+			watch_second(&run->watch);
 			if (!server_process_listen(&run->session.server)) {
 				snprintf(error, SERVER_ERROR_MAX, "the server has ended");
 				return -1;
@@ -319,8 +308,8 @@ static void judge_machine(const struct run *run, struct lane_measures *measures)
 {
 	double *figures = measures->figures;
 	struct disturbance *disturbance = &measures->disturbance;
-	disturbance_judge(run->seconds, run->lag_ms, run->second_count,
-		DISTURBANCE_LAG_SHARE * (double)run->setup->plan->timeout_ns / 1e6, disturbance);
+	watch_judge(&run->watch, DISTURBANCE_LAG_SHARE * (double)run->setup->plan->timeout_ns / 1e6,
+		disturbance);
 	figures[LANE_own_ms_per_s] = disturbance->own_ms;
 	figures[LANE_others_ms_per_s] = disturbance->others_ms;
 	figures[LANE_run_queue_ms_per_s] = disturbance->run_queue_ms;
@@ -476,9 +465,9 @@ int lane_run(const struct lane_setup *setup, struct lane_measures *measures,
 		run->client_cpu_ns = own_cpu_ns();
 		run->next_line_ns = LANE_NS_PER_S;
 		run->session.start_ns += lane_session_now_ns(&run->session);
-		run->machine = machine_open(run->session.server.pid);
+		watch_begin(&run->watch, run->session.server.pid);
 		status = drive(run, error);
-		machine_close(run->machine);
+		watch_end(&run->watch);
 	}
 	if (status == 0)
 		status = measure(run, measures, error);
@@ -505,6 +494,7 @@ struct saturation {
 	uint64_t done_ns[SATURATE_MAX]; /* of answers, after the warm-up */
 	uint32_t count, answered;
 	bool failed, over;
+	struct watch watch;
 	char *error;
 };
 
@@ -560,9 +550,7 @@ static uint64_t saturation_ns(const struct lane_plan *plan)
 
 static void saturate(struct saturation *s, struct disturbance *disturbance)
 {
-	const double no_lag = 0;
-	struct machine_second second;
-	struct machine *machine = machine_open(s->session.server.pid);
+	watch_begin(&s->watch, s->session.server.pid);
 	uint32_t loops = s->session.setup->plan->workers * SATURATE_LOOPS;
 	for (uint32_t i = 0; i < loops && !s->failed; i++)
 		ask_next(s);
@@ -575,9 +563,9 @@ static void saturate(struct saturation *s, struct disturbance *disturbance)
 		now_ns = lane_session_now_ns(&s->session))
 		lane_session_wait(&s->session, now_ns < end_ns ? end_ns : give_up_ns);
 	s->over = true;
-	machine_read(machine, &second);
-	machine_close(machine);
-	disturbance_judge(&second, &no_lag, 1, 0, disturbance);
+	watch_second(&s->watch);
+	watch_end(&s->watch);
+	watch_judge(&s->watch, 0, disturbance);
 	if (lane_session_interrupted()) {
 		snprintf(s->error, SERVER_ERROR_MAX, "interrupted");
 		s->failed = true;

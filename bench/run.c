@@ -35,7 +35,6 @@ struct run {
 	struct loadgen loadgen; /* answers may come until the target is closed */
 	struct ticker ticker;
 	struct live_view last_tick;
-	struct machine *machine;
 	_Atomic uint64_t start_ns; /* of target_now_ns(); UINT64_MAX while it is warmed */
 	uint64_t policy_state[POLICY_STATE];
 	uint64_t announced;		   /* serial of the last decision seen */
@@ -187,14 +186,7 @@ static void say(struct run *run, uint64_t now_ns)
 		&run->ticker, (double)since_start(run, now_ns) / NS_PER_S, now_ns, &live, &gauges);
 }
 
-static void note_machine(struct run *run)
-{
-	struct run_data *data = run->data;
-	if (data->machine_count < RUN_SECONDS_MAX)
-		machine_read(run->machine, &data->machine[data->machine_count++]);
-}
-
-static void watch(struct run *run)
+static void tick(struct run *run)
 {
 	uint64_t tick_ns = (uint64_t)POLICY_TICK_MS * NS_PER_MS;
 	uint64_t ticks = run->data->length_ns / tick_ns, ticks_a_second = NS_PER_S / tick_ns;
@@ -204,7 +196,7 @@ static void watch(struct run *run)
 		if (i % ticks_a_second)
 			continue;
 		say(run, target_now_ns());
-		note_machine(run);
+		watch_second(&run->data->watch);
 	}
 	sleep_until(run->start_ns + run->data->length_ns);
 }
@@ -241,9 +233,9 @@ static int drive(struct run *run, char error[TARGET_ERROR_MAX])
 		return -1;
 	}
 	target_arm(run->target);
-	run->machine = machine_open(0);
-	watch(run);
-	machine_close(run->machine);
+	watch_begin(&run->data->watch, 0);
+	tick(run);
+	watch_end(&run->data->watch);
 	struct target_gauges gauges;
 	target_read_gauges(run->target, &gauges);
 	cast_dismiss(cast);

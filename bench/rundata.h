@@ -10,12 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "machine.h"
 #include "schedule.h"
+#include "watch.h"
 
 #define RUN_TASKS_MAX	2048
 #define RUN_CANCELS_MAX 512
-#define RUN_SECONDS_MAX 3600
 #define RUN_WHY_MAX	320
 #define RUN_NAME_MAX	24
 
@@ -80,9 +79,8 @@ struct run_data {
 	uint64_t resource_overloads; /* windows whose verdict named a resource */
 	uint64_t regular_overloads;
 	uint64_t reruns;
-	struct machine_second machine[RUN_SECONDS_MAX]; /* by second of the run */
-	uint32_t machine_count;
-	const char *io; /* how the target reads its file; static */
+	struct watch watch; /* its lags are in the outcomes */
+	const char *io;	    /* how the target reads its file; static */
 };
 
 int run_data_make(struct run_data **data, const struct schedule *schedule, uint64_t slo_ns)

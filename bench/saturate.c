@@ -110,13 +110,12 @@ static void on_decision(void *arg, const struct target_decision *decision)
 /* The whole run is judged as one second, for its figure is one. */
 static void saturate(struct saturation *saturation, struct disturbance *disturbance)
 {
-	const double no_lag = 0;
-	struct machine_second second;
-	struct machine *machine = machine_open(0);
+	static struct watch watch;
+	watch_begin(&watch, 0);
 	loadgen_saturate(saturation);
-	machine_read(machine, &second);
-	machine_close(machine);
-	disturbance_judge(&second, &no_lag, 1, 0, disturbance);
+	watch_second(&watch);
+	watch_end(&watch);
+	watch_judge(&watch, 0, disturbance);
 }
 
 static int measure_cell(void *arg, struct disturbance *disturbance)

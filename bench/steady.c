@@ -98,18 +98,18 @@ static double lost_share(const struct run_data *data)
 
 void steady_disturbance(const struct run_data *data, double slo_ms, struct disturbance *disturbance)
 {
-	double lag_ms[RUN_SECONDS_MAX];
-	uint32_t count = measure_lags(data, lag_ms, RUN_SECONDS_MAX);
-	if (count > data->machine_count)
-		count = data->machine_count;
+	double lag_ms[WATCH_SECONDS_MAX];
+	uint32_t count = measure_lags(data, lag_ms, WATCH_SECONDS_MAX);
+	if (count > data->watch.count)
+		count = data->watch.count;
 	disturbance_judge(
-		data->machine, lag_ms, count, DISTURBANCE_LAG_SHARE * slo_ms, disturbance);
+		data->watch.seconds, lag_ms, count, DISTURBANCE_LAG_SHARE * slo_ms, disturbance);
 }
 
 static void rank_seconds(const struct run_data *data, struct steadiness *s, uint32_t *count)
 {
-	double ms[RUN_SECONDS_MAX];
-	*count = measure_seconds(data, ms, RUN_SECONDS_MAX);
+	double ms[WATCH_SECONDS_MAX];
+	*count = measure_seconds(data, ms, WATCH_SECONDS_MAX);
 	for (uint32_t i = 0; i < *count; i++)
 		if (ms[i] > ms[s->worst_second])
 			s->worst_second = i;

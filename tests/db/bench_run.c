@@ -170,9 +170,9 @@ static void each_whole_second_of_the_machine_is_kept(void **state)
 	struct measures measures;
 	struct run_data *data;
 	run(&policy_none, false, &measures, &data);
-	assert_int_equal(data->machine_count, LENGTH_NS / 1000000000u);
-	assert_true(data->machine[0].known);
-	assert_true(data->machine[0].others == 1);
+	assert_int_equal(data->watch.count, LENGTH_NS / 1000000000u);
+	assert_true(data->watch.seconds[0].known);
+	assert_true(data->watch.seconds[0].others == 1);
 	assert_int_equal(machines_open, 0);
 	run_data_free(data);
 }

@@ -234,11 +234,11 @@ static void a_reference_beside_others_is_disturbed_however_fast(void **state)
 {
 	(void)state;
 	struct run_data *data = make_run(3, 1);
-	data->machine_count = SECONDS;
+	data->watch.count = SECONDS;
 	for (uint32_t i = 0; i < SECONDS; i++)
-		data->machine[i] = calm;
+		data->watch.seconds[i] = calm;
 	assert_false(steady_judge(data, &rules).disturbance.disturbed);
-	data->machine[6] = beside_others;
+	data->watch.seconds[6] = beside_others;
 	struct steadiness s = steady_judge(data, &rules);
 	assert_true(s.disturbance.disturbed);
 	assert_non_null(strstr(s.disturbance.why, "second 7"));
@@ -250,7 +250,7 @@ static void a_generator_that_is_late_for_half_the_slo_disturbs(void **state)
 	(void)state;
 	struct disturbance disturbance;
 	struct run_data *data = make_run(3, 1);
-	data->machine_count = SECONDS;
+	data->watch.count = SECONDS;
 	for (size_t i = 0; i < schedule.count; i++)
 		if (schedule.arrivals[i].due_ns / SECOND_NS == 2)
 			data->outcomes[i].sent_us = 30000;

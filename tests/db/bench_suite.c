@@ -83,9 +83,9 @@ int run_execute(const struct run_setup *setup, struct run_data **data, char why[
 	world.slo_ns[world.runs] = setup->slo_ns;
 	world.seeds[world.runs] = setup->schedule->arrivals[0].draw;
 	(*data)->io = "none";
-	(*data)->machine_count = (uint32_t)(setup->schedule->length_ns / 1000000000u);
-	for (uint32_t i = 0; i < (*data)->machine_count; i++)
-		(*data)->machine[i] = is_disturbed(world.runs) ? beside_others : calm;
+	(*data)->watch.count = (uint32_t)(setup->schedule->length_ns / 1000000000u);
+	for (uint32_t i = 0; i < (*data)->watch.count; i++)
+		(*data)->watch.seconds[i] = is_disturbed(world.runs) ? beside_others : calm;
 	for (size_t i = 0; i < setup->schedule->count; i++) {
 		bool slow = setup->schedule->arrivals[i].due_ns / 1000000000u == 1;
 		(*data)->outcomes[i].done_us =
