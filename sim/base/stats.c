@@ -23,6 +23,12 @@ void sim_stats_add(struct sim_stats *stats, double value)
 	stats->spread += off * (value - stats->mean);
 }
 
+void sim_stats_add_each(struct sim_stats *stats, const double *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		sim_stats_add(&stats[i], values[i]);
+}
+
 double sim_stats_mean(const struct sim_stats *stats)
 {
 	return stats->mean;

@@ -16,6 +16,8 @@ struct sim_stats {
 };
 
 void sim_stats_add(struct sim_stats *stats, double value);
+/* values[i] to stats[i]. */
+void sim_stats_add_each(struct sim_stats *stats, const double *values, size_t count);
 double sim_stats_mean(const struct sim_stats *stats);
 /* Half width of the 95 % interval of the mean; 0 with fewer than two values. */
 double sim_stats_ci95(const struct sim_stats *stats);

@@ -5,19 +5,19 @@
  * rest of the tree when the cancel is local or goes to the root, and messages are lost, late or cut
  * off?
  */
-#include "sim/report/lane.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "sim/base/memory.h"
-#include "sim/base/stats.h"
+#include "sim/setups/trial.h"
 #include "sim/setups/world_keys.h"
 
 #define ROOT_NS (10 * SIM_NS_PER_S)
 #define TABLES	4
 #define DB_NODE 3
 
+#define CALL(client) SIM_STEP(CALL, 0, .instance = (client))
+#define JOIN	     SIM_STEP(JOIN, 0, 0)
+
+enum { WORKERS, TABLE };
 enum { REQUEST, ROOT, MIDDLE_A, MIDDLE_B, LEAF_A, LEAF_B };
 enum { TARGET_LEAF, TARGET_ROOT, TARGET_NOBODY };
 enum { LINK_GOOD, LINK_LATE, LINK_LOSSY, LINK_CUT };
@@ -60,17 +60,14 @@ static const struct sim_column columns[] = {
 	{ "root_stopped_ms", NULL, 1 },
 };
 
-static const char *const target_names[] = { "leaf", "root", "nobody" };
-static const char *const children_names[] = { "forgotten", "told", "told-again" };
+enum { FIRST, LAST, LATE, CANCELS, WRONG, ORPHAN, STOPPED, FIGURES };
+static const int figures[] = { FIRST, LAST, SIM_CI95(LAST), LATE, SIM_CI95(LATE), CANCELS, WRONG,
+	ORPHAN, SIM_IF_ANY(STOPPED) };
 
 struct setup {
-	int64_t target, children, link;
-	uint64_t lease_ms;
+	int64_t target, children, lease_ms, link;
 };
-
-struct sums {
-	struct sim_stats first, last, late, cancels, wrong, orphan, stopped;
-};
+static const char *const ways_by[] = { "target", "children", "lease_ms", NULL };
 
 static void draw(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
 {
@@ -79,224 +76,128 @@ static void draw(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *ar
 	args[0] = sim_rng_below(rng, TABLES);
 }
 
-static bool add_leaf(struct sim_world *w, uint8_t table, uint32_t instance, uint64_t hold_ns)
+static struct sim_client_options part(const char *name, uint32_t script, uint32_t node)
 {
-	struct sim_step leaf[] = {
-		{ .kind = SIM_STEP_LOCK,
-			.resource = table,
-			.instance = instance,
-			.mode = CANCEL_EXCLUSIVE },
-		{ .kind = SIM_STEP_COMPUTE, .amount = hold_ns },
-		{ .kind = SIM_STEP_UNLOCK,
-			.resource = table,
-			.instance = instance,
-			.mode = CANCEL_EXCLUSIVE },
-	};
-	return sim_world_script(w, leaf, 3) >= 0;
+	struct sim_client_options made = sim_background_task(name, script, 0xc0 + script, ROOT_NS);
+	made.node = node;
+	made.service = script != ROOT;
+	return made;
 }
 
-static bool add_scripts(struct sim_world *w, const struct sim_run *run)
+static bool build(struct sim_trial *trial)
 {
-	uint8_t slot = 0, table = 1;
-	struct sim_step request[] = {
-		{ .kind = SIM_STEP_SLOT, .resource = slot, .amount = 1 },
-		{ .kind = SIM_STEP_LOCK,
-			.resource = table,
-			.instance_arg = 1,
-			.mode = CANCEL_SHARED },
-		{ .kind = SIM_STEP_COMPUTE, .amount = 2 * SIM_NS_PER_MS },
-		{ .kind = SIM_STEP_UNLOCK,
-			.resource = table,
-			.instance_arg = 1,
-			.mode = CANCEL_SHARED },
-		{ .kind = SIM_STEP_FREE, .resource = slot, .amount = 1 },
+	const struct sim_run *run = trial->run;
+	uint64_t hold_ns = sim_ns(run, "hold_s");
+	const struct sim_resource_options resources[] = {
+		{ .name = "workers", .type = CANCEL_QUEUE, .capacity = 16 },
+		{ .name = "tables", .type = CANCEL_LOCK, .instances = TABLES },
 	};
-	struct sim_step root[] = {
-		{ .kind = SIM_STEP_CALL, .instance = MIDDLE_A },
-		{ .kind = SIM_STEP_CALL, .instance = MIDDLE_B },
-		{ .kind = SIM_STEP_JOIN },
-	};
-	struct sim_step middle_a[] = {
-		{ .kind = SIM_STEP_CALL, .instance = LEAF_A },
-		{ .kind = SIM_STEP_JOIN },
-	};
-	struct sim_step middle_b[] = {
-		{ .kind = SIM_STEP_CALL, .instance = LEAF_B },
-		{ .kind = SIM_STEP_JOIN },
-	};
-	struct sim_resource_options workers = {
-		.name = "workers", .type = CANCEL_QUEUE, .capacity = 16
-	};
-	struct sim_resource_options tables = {
-		.name = "tables", .type = CANCEL_LOCK, .instances = TABLES
-	};
-	uint64_t hold_ns = (uint64_t)(sim_real(run, "hold_s") * 1e9);
-	return sim_world_resource(w, &workers) == slot && sim_world_resource(w, &tables) == table &&
-	       sim_world_script(w, request, 5) == REQUEST && sim_world_script(w, root, 3) == ROOT &&
-	       sim_world_script(w, middle_a, 2) == MIDDLE_A &&
-	       sim_world_script(w, middle_b, 2) == MIDDLE_B && add_leaf(w, table, 0, hold_ns) &&
-	       add_leaf(w, table, 1, hold_ns);
+	const struct sim_step request[] = { SIM_TAKE(WORKERS, 1),
+		SIM_LOCK_ARG(TABLE, 1, CANCEL_SHARED), SIM_COMPUTE(2 * SIM_NS_PER_MS),
+		SIM_UNLOCK_ARG(TABLE, 1, CANCEL_SHARED), SIM_FREE(WORKERS, 1) };
+	const struct sim_step root[] = { CALL(MIDDLE_A), CALL(MIDDLE_B), JOIN };
+	const struct sim_step middle_a[] = { CALL(LEAF_A), JOIN };
+	const struct sim_step middle_b[] = { CALL(LEAF_B), JOIN };
+	const struct sim_step leaf_a[] = { SIM_LOCK(TABLE, CANCEL_EXCLUSIVE), SIM_COMPUTE(hold_ns),
+		SIM_UNLOCK(TABLE, CANCEL_EXCLUSIVE) };
+	struct sim_step leaf_b[] = { leaf_a[0], leaf_a[1], leaf_a[2] };
+	leaf_b[0].instance = leaf_b[2].instance = 1;
+	const struct sim_script scripts[] = { SIM_SCRIPT(request), SIM_SCRIPT(root),
+		SIM_SCRIPT(middle_a), SIM_SCRIPT(middle_b), SIM_SCRIPT(leaf_a),
+		SIM_SCRIPT(leaf_b) };
+	struct sim_client_options clients[] = { sim_requests(run, "request"), part("root", ROOT, 0),
+		part("middle", MIDDLE_A, 1), part("middle", MIDDLE_B, 2),
+		part("leaf", LEAF_A, DB_NODE), part("leaf", LEAF_B, DB_NODE) };
+	clients[REQUEST].node = DB_NODE;
+	clients[REQUEST].draw = draw;
+	return SIM_BUILD(trial->world, resources, scripts, clients);
 }
 
-static bool add_clients(struct sim_world *w, const struct sim_run *run)
+static void read(struct sim_trial *trial, void *found)
 {
-	struct sim_client_options request = {
-		.struct_size = sizeof request,
-		.name = "request",
-		.script = REQUEST,
-		.node = DB_NODE,
-		.flags = CANCEL_CANCELLABLE,
-		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
-		.measured = true,
-		.gap = { .shape = SIM_EXPONENTIAL,
-			.mean = SIM_NS_PER_S / (uint64_t)sim_int(run, "load") },
-		.draw = draw,
-	};
-	if (sim_world_client(w, &request) != REQUEST)
-		return false;
-	static const uint32_t nodes[] = { DB_NODE, 0, 1, 2, DB_NODE, DB_NODE };
-	for (int i = ROOT; i <= LEAF_B; i++) {
-		struct sim_client_options part = {
-			.struct_size = sizeof part,
-			.name = i == ROOT     ? "root"
-				: i >= LEAF_A ? "leaf"
-					      : "middle",
-			.script = (uint32_t)i,
-			.node = nodes[i],
-			.class_index = 1,
-			.flags = CANCEL_CANCELLABLE | CANCEL_BACKGROUND,
-			.signature = 0xc0 + (uint64_t)i,
-			.service = i != ROOT,
-			.trigger = true,
-			.first_ns = ROOT_NS,
-			.limit = 1,
-			.gap = { .shape = SIM_FIXED, .mean = 1 },
-			.progress = SIM_PROGRESS_TRUE,
-		};
-		if (sim_world_client(w, &part) != i)
-			return false;
-	}
-	return true;
-}
-
-static void add_outcome(const struct sim_world *w, struct sums *sums)
-{
-	struct sim_result r;
-	sim_world_result(w, &r);
-	uint64_t first_ns = UINT64_MAX, last_ns = 0, wrong = 0;
-	uint64_t root_ns = sim_world_totals(w, ROOT)->ended_ns, orphan_ns = 0;
-	for (size_t i = 0; i < r.hold_count; i++) {
-		uint64_t given_ns = r.holds[i].given_ns ? r.holds[i].given_ns : r.end_ns;
+	const struct sim_result *r = &trial->result;
+	struct sim_stats *sums = found;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	uint64_t root_ns = sim_world_totals(trial->world, ROOT)->ended_ns, orphan_ns = 0;
+	for (size_t i = 0; i < r->hold_count; i++) {
+		uint64_t given_ns = r->holds[i].given_ns ? r->holds[i].given_ns : r->end_ns;
 		first_ns = given_ns < first_ns ? given_ns : first_ns;
 		last_ns = given_ns > last_ns ? given_ns : last_ns;
 		if (root_ns && given_ns > root_ns)
 			orphan_ns += given_ns - root_ns;
 	}
-	for (size_t i = 0; i < r.decision_count; i++)
-		wrong += r.decisions[i].client == REQUEST;
-	sim_stats_add(&sums->first, (double)(first_ns - ROOT_NS) / 1e6);
-	sim_stats_add(&sums->last, (double)(last_ns - ROOT_NS) / 1e6);
-	sim_stats_add(&sums->late, (double)r.late_bins / 10);
-	sim_stats_add(&sums->cancels, (double)r.decisions_total);
-	sim_stats_add(&sums->wrong, (double)wrong);
-	sim_stats_add(&sums->orphan, (double)orphan_ns / 1e9);
+	const double values[] = {
+		[FIRST] = (double)(first_ns - ROOT_NS) / 1e6,
+		[LAST] = (double)(last_ns - ROOT_NS) / 1e6,
+		[LATE] = (double)r->late_bins / 10,
+		[CANCELS] = (double)r->decisions_total,
+		[WRONG] = (double)sim_decisions_on(r, REQUEST),
+		[ORPHAN] = (double)orphan_ns / 1e9,
+	};
+	sim_stats_add_each(sums, values, STOPPED);
 	if (root_ns)
-		sim_stats_add(&sums->stopped, (double)(root_ns - ROOT_NS) / 1e6);
+		sim_stats_add(&sums[STOPPED], (double)(root_ns - ROOT_NS) / 1e6);
 }
 
-static void describe(
-	const struct sim_run *run, const struct setup *s, struct sim_world_options *options)
+static void describe(struct sim_trial *trial)
 {
+	const struct sim_run *run = trial->run;
+	const struct setup *s = trial->variant;
+	struct sim_world_options *options = &trial->options;
 	options->controlled_nodes = 1u << DB_NODE;
-	options->duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S;
 	options->cancel_root = s->target == TARGET_ROOT;
 	options->propagation = (enum sim_propagation)s->children;
-	options->lease_ns = s->lease_ms * SIM_NS_PER_MS;
-	options->resend_ns = (uint64_t)sim_int(run, "resend_ms") * SIM_NS_PER_MS;
+	options->lease_ns = (uint64_t)s->lease_ms * SIM_NS_PER_MS;
+	options->resend_ns = sim_ns(run, "resend_ms");
+	if (s->target == TARGET_NOBODY)
+		options->pipeline = NULL;
 	if (s->link == LINK_LATE)
-		options->net_ns = (uint64_t)(sim_real(run, "late_ms") * 1e6);
+		options->net_ns = sim_ns(run, "late_ms");
 	if (s->link == LINK_LOSSY)
 		options->loss_ppm = (uint32_t)(sim_real(run, "loss_pct") * 1e4);
 	if (s->link == LINK_CUT) {
 		options->partition_start_ns = ROOT_NS + 100 * SIM_NS_PER_MS;
-		options->partition_ns = (uint64_t)sim_int(run, "cut_ms") * SIM_NS_PER_MS;
+		options->partition_ns = sim_ns(run, "cut_ms");
 	}
-}
-
-static int run_once(struct sim_run *run, const struct setup *s, uint64_t seed, struct sums *sums)
-{
-	struct sim_world_options options = { 0 };
-	struct cancel_pipeline_config pipeline;
-	const char *why = "the world's tables do not hold this lane";
-	sim_watch_read(run, &options, &pipeline);
-	describe(run, s, &options);
-	if (s->target == TARGET_NOBODY)
-		options.pipeline = NULL;
-	options.seed = seed;
-	struct sim_world *w = sim_world_new(&options, &why);
-	if (w && add_scripts(w, run) && add_clients(w, run)) {
-		struct sim_result result;
-		sim_world_run(w);
-		sim_world_result(w, &result);
-		why = result.broken;
-		add_outcome(w, sums);
-		if (result.bound)
-			sim_note(run->report, "a run stopped at its bound on the %s", result.bound);
-	}
-	sim_world_free(w);
-	return why ? sim_fail(run, "cancel-tree: %s", why) : 0;
 }
 
 static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_series *series,
 	const struct setup *s)
 {
-	static const char *const links[] = { "good", "late", "lossy", "cut" };
-	struct sums sums = { 0 };
-	for (uint32_t i = 0; i < run->seeds; i++)
-		if (run_once(run, s, run->seed + i, &sums) != 0)
-			return -1;
+	static const struct sim_world_lane lane = { describe, build, read };
+	struct sim_stats sums[FIGURES] = { 0 };
+	if (sim_trials(run, &lane, s, sums) != 0)
+		return -1;
 	sim_row(table);
-	sim_put_text(table, target_names[s->target]);
-	sim_put_text(table, children_names[s->children]);
-	sim_put_text(table, links[s->link]);
-	sim_put_int(table, (int64_t)s->lease_ms);
-	sim_put_real(table, sim_stats_mean(&sums.first));
-	sim_put_real(table, sim_stats_mean(&sums.last));
-	sim_put_real(table, sim_stats_ci95(&sums.last));
-	sim_put_real(table, sim_stats_mean(&sums.late));
-	sim_put_real(table, sim_stats_ci95(&sums.late));
-	sim_put_real(table, sim_stats_mean(&sums.cancels));
-	sim_put_real(table, sim_stats_mean(&sums.wrong));
-	sim_put_real(table, sim_stats_mean(&sums.orphan));
-	sim_plot_point(series, (double)s->link, sim_stats_mean(&sums.last) / 1e3);
-	if (sums.stopped.count)
-		sim_put_real(table, sim_stats_mean(&sums.stopped));
-	else
-		sim_put_none(table);
+	sim_put_text(table, sim_name(run, "target", s->target));
+	sim_put_text(table, sim_name(run, "children", s->children));
+	sim_put_text(table, sim_name(run, "link", s->link));
+	sim_put_int(table, s->lease_ms);
+	SIM_PUT_FIGURES(table, sums, figures);
+	sim_plot_point(series, (double)s->link, sim_stats_mean(&sums[LAST]) / 1e3);
 	return 0;
 }
 
 static int run_cancel_tree(struct sim_run *run)
 {
 	struct sim_table *table =
-		sim_report_table(run->report, "trees", "A cancel at the leaf of a call tree",
-			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
-	size_t targets = sim_count(run, "target"), children = sim_count(run, "children");
-	size_t links = sim_count(run, "link"), leases = sim_count(run, "lease_ms");
+		SIM_TABLE(run, "trees", "A cancel at the leaf of a call tree", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "When the last table is free",
 		"link: 0 good, 1 late, 2 lossy, 3 cut", "seconds", SIM_AXIS_LOG_Y);
-	size_t ways = targets * children * leases;
+	size_t ways = sim_combinations(run, ways_by);
+	size_t a_target = sim_count(run, "children") * sim_count(run, "lease_ms");
 	for (size_t way = 0; way < ways; way++) {
-		struct setup s = { .lease_ms = (uint64_t)sim_item(run, "lease_ms", way % leases),
-			.children = sim_item(run, "children", way / leases % children),
-			.target = sim_item(run, "target", way / leases / children) };
+		int64_t at[3];
 		char label[64];
-		if (s.target == TARGET_NOBODY && (way % leases > 0 || way / leases % children > 0))
+		sim_combination(run, ways_by, way, at);
+		struct setup s = { .target = at[0], .children = at[1], .lease_ms = at[2] };
+		if (s.target == TARGET_NOBODY && way % a_target > 0)
 			continue; /* nothing is stopped: one row a link says it */
-		snprintf(label, sizeof label, "%s, %s, lease %llu ms", target_names[s.target],
-			children_names[s.children], (unsigned long long)s.lease_ms);
+		snprintf(label, sizeof label, "%s, %s, lease %lld ms",
+			sim_name(run, "target", s.target), sim_name(run, "children", s.children),
+			(long long)s.lease_ms);
 		struct sim_series *series = sim_plot_series(plot, label, SIM_LINES_POINTS);
-		for (size_t link = 0; link < links; link++) {
+		for (size_t link = 0; link < sim_count(run, "link"); link++) {
 			s.link = sim_item(run, "link", link);
 			if (run_setup(run, table, series, &s) != 0)
 				return -1;

@@ -54,6 +54,16 @@ size_t sim_count(const struct sim_run *run, const char *key);	  /* INTS, CHOICES
 int64_t sim_item(const struct sim_run *run, const char *key, size_t index); /* INTS, CHOICES */
 double sim_real_item(const struct sim_run *run, const char *key, size_t index);
 
+/* The name of a CHOICE or of one of CHOICES, by its index. */
+const char *sim_name(const struct sim_run *run, const char *key, int64_t choice);
+/* A time whose unit ends the key: _s, _ms, _us, _ns. */
+uint64_t sim_ns(const struct sim_run *run, const char *key);
+/* Every combination of the values of list keys (`keys` ends with NULL): how many there are, and the
+ * values of the index-th, where the last key changes first. */
+size_t sim_combinations(const struct sim_run *run, const char *const *keys);
+void sim_combination(
+	const struct sim_run *run, const char *const *keys, size_t index, int64_t *values);
+
 /* One error line; returns -1, for `return sim_fail(run, …)`. */
 __attribute__((format(printf, 2, 3))) int sim_fail(struct sim_run *run, const char *format, ...);
 /* Moves the progress bar of a sweep (stderr, only where someone looks). */

@@ -209,6 +209,7 @@ static bool parse_value(const struct sim_key *key, const char *text, struct sim_
 static void setting_free(struct sim_setting *setting)
 {
 	free(setting->text);
+	free(setting->choices);
 	free(setting->list);
 	free(setting->reals);
 }
@@ -233,6 +234,9 @@ int sim_options_set(struct sim_options *options, const char *name, const char *v
 		struct sim_setting next = {
 			.key = key, .text = sim_copy_text(value), .given = true
 		};
+		next.choices = key->choices ? sim_copy_text(key->choices) : NULL;
+		for (char *end = next.choices; end && (end = strchr(end, '|')); end++)
+			*end = '\0';
 		if (!parse_value(key, value, &next)) {
 			refuse(key, value, error);
 			setting_free(&next);

@@ -39,6 +39,7 @@ struct sim_key {
 struct sim_setting {
 	const struct sim_key *key;
 	char *text;
+	char *choices;	 /* CHOICE, CHOICES: each ended by a zero byte; else NULL */
 	bool given;	 /* by the user, not the fallback */
 	int64_t integer; /* INT; FLAG 0/1; CHOICE: index into choices */
 	double real;	 /* REAL */

@@ -142,6 +142,25 @@ void sim_put_none(struct sim_table *table)
 	put(table, (struct sim_cell){ .kind = SIM_CELL_NONE });
 }
 
+void sim_put_known(struct sim_table *table, bool known, double value)
+{
+	if (known)
+		sim_put_real(table, value);
+	else
+		sim_put_none(table);
+}
+
+void sim_put_figures(
+	struct sim_table *table, const struct sim_stats *stats, const int *figures, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct sim_stats *of = &stats[figures[i] & 0xff];
+		bool known = !(figures[i] & SIM_IF_ANY(0)) || of->count > 0;
+		bool width = figures[i] & SIM_CI95(0);
+		sim_put_known(table, known, width ? sim_stats_ci95(of) : sim_stats_mean(of));
+	}
+}
+
 static void fact(struct sim_report *report, const char *name, struct sim_cell cell)
 {
 	report->facts = sim_grow(report->facts, &report->fact_capacity, report->fact_count + 1,

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sim/base/stats.h"
+
 struct sim_run;
 struct sim_report;
 struct sim_table;
@@ -39,6 +41,10 @@ void sim_report_free(struct sim_report *report);
 /* A new table; all strings are copied. Lives with the report. */
 struct sim_table *sim_report_table(struct sim_report *report, const char *name, const char *title,
 	enum sim_table_use use, const struct sim_column *columns, size_t column_count);
+/* One with all the columns of an array, that is shown everywhere. */
+#define SIM_TABLE(run, name, title, columns)                                                       \
+	sim_report_table((run)->report, name, title, SIM_TABLE_ALL, columns,                       \
+		sizeof(columns) / sizeof(*(columns)))
 /* Starts a row; then one put per column, left to right (missing ones at the end stay empty). */
 void sim_row(struct sim_table *table);
 void sim_put_int(struct sim_table *table, int64_t value);
@@ -46,6 +52,16 @@ void sim_put_real(struct sim_table *table, double value);
 void sim_put_bool(struct sim_table *table, bool value);
 void sim_put_text(struct sim_table *table, const char *value); /* copied */
 void sim_put_none(struct sim_table *table);
+void sim_put_known(struct sim_table *table, bool known, double value); /* none unless known */
+
+/* Figures of a row from the statistics over seeds. A figure is an index into `stats`, and stands for
+ * the mean unless it is marked. */
+#define SIM_CI95(i)   ((i) | 0x100) /* half the width of the 95 % interval of the mean */
+#define SIM_IF_ANY(i) ((i) | 0x200) /* none, not 0, where nothing was added */
+void sim_put_figures(
+	struct sim_table *table, const struct sim_stats *stats, const int *figures, size_t count);
+#define SIM_PUT_FIGURES(table, stats, figures)                                                     \
+	sim_put_figures(table, stats, figures, sizeof(figures) / sizeof(*(figures)))
 
 /* One named value, top level in JSON, a line of its own in text. */
 void sim_fact_int(struct sim_report *report, const char *name, int64_t value);

@@ -69,6 +69,46 @@ double sim_real_item(const struct sim_run *run, const char *key, size_t index)
 	return list->reals[index];
 }
 
+const char *sim_name(const struct sim_run *run, const char *key, int64_t choice)
+{
+	const char *name = setting(run, key)->choices;
+	for (; choice > 0; choice--)
+		name += strlen(name) + 1;
+	return name;
+}
+
+uint64_t sim_ns(const struct sim_run *run, const char *key)
+{
+	static const struct {
+		const char *suffix;
+		uint64_t ns;
+	} units[] = { { "_ms", SIM_NS_PER_MS }, { "_us", SIM_NS_PER_US }, { "_ns", 1 },
+		{ "_s", SIM_NS_PER_S } };
+	const struct sim_setting *found = setting(run, key);
+	size_t length = strlen(key), i = 0;
+	while (i < 3 && strcmp(key + length - 3, units[i].suffix) != 0)
+		i++;
+	return found->key->kind == SIM_KEY_REAL ? (uint64_t)(found->real * (double)units[i].ns)
+						: (uint64_t)found->integer * units[i].ns;
+}
+
+size_t sim_combinations(const struct sim_run *run, const char *const *keys)
+{
+	size_t count = 1;
+	for (; *keys; keys++)
+		count *= sim_count(run, *keys);
+	return count;
+}
+
+void sim_combination(
+	const struct sim_run *run, const char *const *keys, size_t index, int64_t *values)
+{
+	for (size_t left = sim_combinations(run, keys); *keys; keys++, values++) {
+		left /= sim_count(run, *keys);
+		*values = sim_item(run, *keys, index / left % sim_count(run, *keys));
+	}
+}
+
 int sim_fail(struct sim_run *run, const char *format, ...)
 {
 	va_list args;

@@ -164,7 +164,6 @@ static bool add_request_clients(struct sim_world *w, struct sim_long_tasks *setu
 	for (uint32_t queue = 0; queue < SIM_LONG_TASK_CLIENT; queue++) {
 		uint64_t load_qps = setup->load_qps * (queue ? OTHER_PCT : 100) / 100;
 		struct sim_client_options request = {
-			.struct_size = sizeof request,
 			.name = "request",
 			.script = REQUEST + queue,
 			.flags = CANCEL_CANCELLABLE,
@@ -186,7 +185,6 @@ static bool add_long_clients(struct sim_world *w, struct sim_long_tasks *setup)
 	for (int i = 0; i < SIM_LONG_TASKS; i++) {
 		struct sim_long_task *task = &setup->task[i];
 		struct sim_client_options options = {
-			.struct_size = sizeof options,
 			.name = "long task",
 			.script = script_of(task),
 			.class_index = 1,

@@ -59,7 +59,6 @@ static bool add_server(struct sim_world *w, const struct sim_storm *s)
 static bool add_clients(struct sim_world *w, const struct sim_storm *s)
 {
 	struct sim_client_options victim = {
-		.struct_size = sizeof victim,
 		.name = "victim",
 		.script = 0,
 		.flags = CANCEL_CANCELLABLE,
@@ -71,7 +70,6 @@ static bool add_clients(struct sim_world *w, const struct sim_storm *s)
 		.retry_on_reject = s->retry_on_reject,
 	};
 	struct sim_client_options culprit = {
-		.struct_size = sizeof culprit,
 		.name = "culprit",
 		.script = 1,
 		.class_index = 1,
@@ -87,7 +85,6 @@ static bool add_clients(struct sim_world *w, const struct sim_storm *s)
 		.progress = SIM_PROGRESS_TRUE,
 	};
 	struct sim_client_options report = {
-		.struct_size = sizeof report,
 		.name = "report",
 		.script = REPORT,
 		.class_index = 2,
@@ -112,7 +109,6 @@ struct sim_world *sim_storm_new(const struct sim_storm *storm, const char **why)
 {
 	struct sim_storm s = with_defaults(storm);
 	struct sim_world_options options = s.world;
-	options.struct_size = sizeof options;
 	options.duration_ns = s.duration_ns;
 	options.policy = s.policy;
 	*why = "load must lie in 1 … 1,000,000,000 a second";

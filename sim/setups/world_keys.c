@@ -5,7 +5,6 @@
 void sim_watch_times(const struct sim_run *run, struct sim_world_options *options,
 	struct cancel_pipeline_config *pipeline)
 {
-	options->struct_size = sizeof *options;
 	options->events_limit = run->events_limit;
 	options->control_ms = (uint32_t)sim_int(run, "window_ms");
 	options->deliver_ns = (uint64_t)(sim_real(run, "deliver_ms") * 1e6);

@@ -39,8 +39,6 @@ static void fill_defaults(struct sim_world_options *o)
 
 static const char *refuse(const struct sim_world_options *o)
 {
-	if (o->struct_size != sizeof *o)
-		return "struct_size is not that of sim_world_options";
 	if (o->duration_ns == 0 || o->duration_ns > YEAR_S * SIM_NS_PER_S)
 		return "duration must lie in 1 ns … 1 year";
 	if (o->tracked_limit > 1000000)
@@ -162,9 +160,8 @@ int sim_world_script(struct sim_world *w, const struct sim_step *steps, size_t c
 
 int sim_world_client(struct sim_world *w, const struct sim_client_options *options)
 {
-	if (w->client_count == SIM_CLIENTS_MAX || options->struct_size != sizeof *options ||
-		options->script >= w->script_count || options->node >= SIM_NODES_MAX ||
-		options->class_index >= CANCEL_CLASSES_MAX ||
+	if (w->client_count == SIM_CLIENTS_MAX || options->script >= w->script_count ||
+		options->node >= SIM_NODES_MAX || options->class_index >= CANCEL_CLASSES_MAX ||
 		options->reject_script > w->script_count)
 		return -1;
 	struct world_client *client = &w->clients[w->client_count];
@@ -174,6 +171,31 @@ int sim_world_client(struct sim_world *w, const struct sim_client_options *optio
 	o->rollback_ppm = (uint32_t)or_default(o->rollback_ppm, w->options.rollback_ppm);
 	sim_rng_init(&client->rng, w->options.seed, w->client_count);
 	return (int)w->client_count++;
+}
+
+bool sim_world_resources(
+	struct sim_world *w, const struct sim_resource_options *resources, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sim_world_resource(w, &resources[i]) < 0)
+			return false;
+	return true;
+}
+
+bool sim_world_scripts(struct sim_world *w, const struct sim_script *scripts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sim_world_script(w, scripts[i].steps, scripts[i].count) < 0)
+			return false;
+	return true;
+}
+
+bool sim_world_clients(struct sim_world *w, const struct sim_client_options *clients, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (sim_world_client(w, &clients[i]) < 0)
+			return false;
+	return true;
 }
 
 void world_at(struct sim_world *w, uint64_t at_ns, enum sim_rank rank, enum world_event kind,

@@ -65,6 +65,24 @@ struct sim_step {
 	uint64_t first, span; /* READ */
 };
 
+struct sim_script {
+	const struct sim_step *steps;
+	size_t count;
+};
+
+/* A script from an array of steps, and the usual steps. */
+#define SIM_SCRIPT(steps) ((struct sim_script){ steps, sizeof(steps) / sizeof(*(steps)) })
+#define SIM_STEP(what, at, ...)                                                                    \
+	((struct sim_step){ .kind = SIM_STEP_##what, .resource = (at), __VA_ARGS__ })
+#define SIM_TAKE(at, slots)	     SIM_STEP(SLOT, at, .amount = (slots))
+#define SIM_FREE(at, slots)	     SIM_STEP(FREE, at, .amount = (slots))
+#define SIM_LOCK(at, how)	     SIM_STEP(LOCK, at, .mode = (how))
+#define SIM_UNLOCK(at, how)	     SIM_STEP(UNLOCK, at, .mode = (how))
+#define SIM_LOCK_ARG(at, arg, how)   SIM_STEP(LOCK, at, .mode = (how), .instance_arg = (arg))
+#define SIM_UNLOCK_ARG(at, arg, how) SIM_STEP(UNLOCK, at, .mode = (how), .instance_arg = (arg))
+#define SIM_COMPUTE(ns)		     SIM_STEP(COMPUTE, 0, .amount = (ns))
+#define SIM_COMPUTE_ARG(arg)	     SIM_STEP(COMPUTE, 0, .amount_arg = (arg))
+
 /* ---- Resources ------------------------------------------------------------------------------ */
 
 struct sim_resource_options {
@@ -93,7 +111,6 @@ enum sim_progress {
 };
 
 struct sim_client_options { /* zero = default */
-	size_t struct_size;
 	const char *name;
 	uint32_t script, node;
 	uint8_t class_index;
@@ -140,8 +157,7 @@ enum sim_propagation { /* what a cancelled parent does to its children */
 	SIM_CHILDREN_TOLD_AGAIN, /* repeated every resend_ns until it arrives */
 };
 
-struct sim_world_options { /* zero = default */
-	size_t struct_size;
+struct sim_world_options {    /* zero = default */
 	uint64_t duration_ns; /* must be set; at most a year */
 	uint64_t seed;
 	uint64_t events_limit;
@@ -177,6 +193,17 @@ void sim_world_free(struct sim_world *world);
 int sim_world_resource(struct sim_world *world, const struct sim_resource_options *options);
 int sim_world_script(struct sim_world *world, const struct sim_step *steps, size_t count);
 int sim_world_client(struct sim_world *world, const struct sim_client_options *options);
+/* Whole tables, each index its place in the table of an empty world. False: something was refused. */
+bool sim_world_resources(
+	struct sim_world *world, const struct sim_resource_options *resources, size_t count);
+bool sim_world_scripts(struct sim_world *world, const struct sim_script *scripts, size_t count);
+bool sim_world_clients(
+	struct sim_world *world, const struct sim_client_options *clients, size_t count);
+/* The three from arrays. */
+#define SIM_BUILD(world, resources, scripts, clients)                                              \
+	(sim_world_resources(world, resources, sizeof(resources) / sizeof(*(resources))) &&        \
+		sim_world_scripts(world, scripts, sizeof(scripts) / sizeof(*(scripts))) &&         \
+		sim_world_clients(world, clients, sizeof(clients) / sizeof(*(clients))))
 
 /* Runs to the end. 0; or -1 when an invariant broke (check) or a bound was hit: see the result. */
 int sim_world_run(struct sim_world *world);

@@ -16,11 +16,11 @@
 
 enum { VICTIM, CULPRIT };
 
-static const struct cancel_pipeline_config act = { .struct_size = sizeof act, .act = true };
+static const struct cancel_pipeline_config act = { .act = true };
 
 static struct sim_world_options watched(uint64_t seconds)
 {
-	return (struct sim_world_options){ .struct_size = sizeof(struct sim_world_options),
+	return (struct sim_world_options){
 		.duration_ns = seconds * S,
 		.pipeline = &act,
 		.check = true };
@@ -42,8 +42,7 @@ static struct sim_world *table_world(
 	};
 	assert_int_equal(sim_world_script(w, reader, 3), VICTIM);
 	assert_int_equal(sim_world_script(w, culprit, steps), CULPRIT);
-	struct sim_client_options victim = { .struct_size = sizeof victim,
-		.flags = CANCEL_CANCELLABLE,
+	struct sim_client_options victim = { .flags = CANCEL_CANCELLABLE,
 		.slo_ns = 20 * MS,
 		.measured = true,
 		.gap = { .shape = SIM_FIXED, .mean = 10 * MS } };
@@ -53,7 +52,7 @@ static struct sim_world *table_world(
 
 static struct sim_client_options culprit_options(void)
 {
-	return (struct sim_client_options){ .struct_size = sizeof(struct sim_client_options),
+	return (struct sim_client_options){
 		.script = CULPRIT,
 		.class_index = 1,
 		.flags = CANCEL_CANCELLABLE,
@@ -186,7 +185,7 @@ static void a_quarantined_signature_is_kept_out_until_it_expires(void **state)
 {
 	(void)state;
 	const struct cancel_pipeline_config quarantine = {
-		.struct_size = sizeof quarantine, .act = true, .quarantine_ms = 3000
+		.act = true, .quarantine_ms = 3000
 	};
 	struct sim_world_options options = watched(11);
 	struct sim_client_options culprit = culprit_options();
@@ -207,7 +206,7 @@ static void a_quarantined_signature_is_kept_out_until_it_expires(void **state)
 static void nobody_is_cancelled_in_monitor_mode(void **state)
 {
 	(void)state;
-	const struct cancel_pipeline_config monitor = { .struct_size = sizeof monitor };
+	const struct cancel_pipeline_config monitor = { 0 };
 	struct sim_world_options options = watched(8);
 	struct sim_client_options culprit = culprit_options();
 	struct sim_result r;
@@ -228,7 +227,6 @@ static uint64_t child_stopped_ms(struct sim_world_options options)
 {
 	const char *why;
 	struct sim_result r;
-	options.struct_size = sizeof options;
 	options.duration_ns = 10 * S;
 	options.zombies = SIM_ZOMBIES_CANCEL;
 	options.net_ns = 2 * MS;
@@ -244,8 +242,7 @@ static uint64_t child_stopped_ms(struct sim_world_options options)
 		w, &(struct sim_resource_options){ .type = CANCEL_QUEUE, .capacity = 1 });
 	assert_int_equal(sim_world_script(w, root, 2), 0);
 	assert_int_equal(sim_world_script(w, child, 2), 1);
-	struct sim_client_options client = { .struct_size = sizeof client,
-		.measured = true,
+	struct sim_client_options client = { .measured = true,
 		.limit = 1,
 		.gap = { .shape = SIM_FIXED, .mean = 1 },
 		.timeout_ns = S };
@@ -287,8 +284,7 @@ static void a_policy_rejects_and_a_reject_costs_what_it_costs(void **state)
 	(void)state;
 	const char *why;
 	struct sim_result r;
-	struct sim_world_options options = { .struct_size = sizeof options,
-		.duration_ns = 2 * S,
+	struct sim_world_options options = { .duration_ns = 2 * S,
 		.policy = { .admit = admit_every_second },
 		.check = true };
 	struct sim_world *w = sim_world_new(&options, &why);
@@ -300,8 +296,7 @@ static void a_policy_rejects_and_a_reject_costs_what_it_costs(void **state)
 		{ .kind = SIM_STEP_COMPUTE, .amount = 4 * MS } };
 	assert_int_equal(sim_world_script(w, work, 2), 0);
 	assert_int_equal(sim_world_script(w, refusal, 2), 1);
-	struct sim_client_options client = { .struct_size = sizeof client,
-		.measured = true,
+	struct sim_client_options client = { .measured = true,
 		.limit = 2,
 		.reject_script = 2,
 		.retry_on_reject = true,
@@ -324,7 +319,7 @@ static void a_closed_loop_hides_a_stall_that_an_open_loop_shows(void **state)
 {
 	(void)state;
 	struct sim_world_options options = {
-		.struct_size = sizeof options, .duration_ns = 10 * S, .check = true
+		.duration_ns = 10 * S, .check = true
 	};
 	const struct sim_step stall[] = {
 		{ .kind = SIM_STEP_LOCK, .mode = CANCEL_EXCLUSIVE },
@@ -332,8 +327,7 @@ static void a_closed_loop_hides_a_stall_that_an_open_loop_shows(void **state)
 		{ .kind = SIM_STEP_UNLOCK, .mode = CANCEL_EXCLUSIVE },
 	};
 	struct sim_client_options culprit = culprit_options();
-	struct sim_client_options user = { .struct_size = sizeof user,
-		.slo_ns = 20 * MS,
+	struct sim_client_options user = { .slo_ns = 20 * MS,
 		.users = 1,
 		.think = { .shape = SIM_FIXED, .mean = 8 * MS } };
 	struct sim_result r;

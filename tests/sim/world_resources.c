@@ -17,8 +17,7 @@
 static struct sim_world *new_world(uint64_t duration_ms)
 {
 	const char *why;
-	struct sim_world_options options = { .struct_size = sizeof options,
-		.duration_ns = duration_ms * MS,
+	struct sim_world_options options = { .duration_ns = duration_ms * MS,
 		.seed = 7,
 		.check = true };
 	struct sim_world *w = sim_world_new(&options, &why);
@@ -28,8 +27,7 @@ static struct sim_world *new_world(uint64_t duration_ms)
 
 static int one_shot(struct sim_world *w, int script, uint64_t at_ms)
 {
-	struct sim_client_options client = { .struct_size = sizeof client,
-		.script = (uint32_t)script,
+	struct sim_client_options client = { .script = (uint32_t)script,
 		.flags = CANCEL_CANCELLABLE,
 		.measured = true,
 		.first_ns = at_ms * MS,
@@ -196,8 +194,7 @@ static void many_random_readers_and_scans_keep_every_invariant(void **state)
 						 .hit_ns = 1000,
 						 .miss_ns = MS,
 						 .next_page_ns = MS / 20 });
-	struct sim_client_options client = { .struct_size = sizeof client,
-		.script = (uint32_t)read_script(w, pool, SIM_READ_RANDOM, 3, 0, 30),
+	struct sim_client_options client = { .script = (uint32_t)read_script(w, pool, SIM_READ_RANDOM, 3, 0, 30),
 		.measured = true,
 		.gap = { .shape = SIM_EXPONENTIAL, .mean = 5 * MS },
 		.timeout_ns = 40 * MS,
@@ -218,8 +215,7 @@ static void a_statement_timeout_stops_a_waiter_at_once_and_a_holder_after_its_ro
 {
 	(void)state;
 	const char *why;
-	struct sim_world_options options = { .struct_size = sizeof options,
-		.duration_ns = 2000 * MS,
+	struct sim_world_options options = { .duration_ns = 2000 * MS,
 		.statement_timeout_ns = 100 * MS,
 		.ack_ns = 5 * MS,
 		.rollback_ppm = 200000,
@@ -249,8 +245,7 @@ static void a_client_that_leaves_retries_and_its_old_attempt_is_a_zombie(void **
 		{ .kind = SIM_STEP_SLOT, .resource = (uint8_t)slots, .amount = 1 },
 		{ .kind = SIM_STEP_COMPUTE, .amount_arg = 1 },
 	};
-	struct sim_client_options client = { .struct_size = sizeof client,
-		.script = (uint32_t)sim_world_script(w, steps, 2),
+	struct sim_client_options client = { .script = (uint32_t)sim_world_script(w, steps, 2),
 		.measured = true,
 		.limit = 1,
 		.gap = { .shape = SIM_FIXED, .mean = 1 },
@@ -276,7 +271,7 @@ static void a_description_out_of_range_is_refused(void **state)
 {
 	(void)state;
 	const char *why;
-	struct sim_world_options options = { .struct_size = sizeof options };
+	struct sim_world_options options = { 0 };
 	assert_null(sim_world_new(&options, &why));
 	assert_non_null(why);
 	struct sim_world *w = new_world(10);
@@ -284,7 +279,7 @@ static void a_description_out_of_range_is_refused(void **state)
 	struct sim_step unlock = { .kind = SIM_STEP_UNLOCK, .resource = 0, .mode = 1 };
 	assert_int_equal(sim_world_script(w, &unlock, 1), -1);
 	assert_int_equal(sim_world_script(w, &unlock, 0), -1);
-	struct sim_client_options client = { .struct_size = sizeof client, .script = 3 };
+	struct sim_client_options client = { .script = 3 };
 	assert_int_equal(sim_world_client(w, &client), -1);
 	sim_world_free(w);
 }
