@@ -82,13 +82,8 @@ static struct speed fastest(
 static void put_row(
 	struct sim_table *table, enum engine engine, int64_t load, const struct speed *speed)
 {
-	sim_row(table);
-	sim_put_text(table, engine_names[engine]);
-	sim_put_int(table, load);
-	sim_put_int(table, (int64_t)speed->requests);
-	sim_put_real(table, speed->seconds);
-	sim_put_int(table, rate(speed));
-	sim_put_int(table, (int64_t)speed->memory_bytes);
+	SIM_ROW(table, SIM_TEXT(engine_names[engine]), SIM_INT(load), SIM_INT(speed->requests),
+		SIM_REAL(speed->seconds), SIM_INT(rate(speed)), SIM_INT(speed->memory_bytes));
 	if (engine == CAUSAL)
 		sim_put_real(table, speed->bytes_per_queued);
 }
@@ -207,8 +202,8 @@ static int run_speed(struct sim_run *run)
 		{ "memory_bytes", NULL, 0 },
 		{ "bytes_per_queued", NULL, 2 },
 	};
-	struct sim_table *table = sim_report_table(run->report, "speed",
-		"Simulated requests a second on one core", SIM_TABLE_ALL, columns, 7);
+	struct sim_table *table =
+		SIM_TABLE(run, "speed", "Simulated requests a second on one core", columns);
 	struct speed sums[ENGINES] = { 0 };
 	bool flat = true;
 	for (size_t i = 0; i < sim_count(run, "load"); i++) {

@@ -50,21 +50,14 @@ static size_t plan(const struct sim_run *run, struct row *rows)
 	return count;
 }
 
-static void put_scope(struct sim_table *table, const struct row *row, const char *name,
-	const struct sim_gated_server_scope *scope)
+static void put_scope(struct sim_run *run, struct sim_table *table, const struct row *row,
+	const char *name, const struct sim_gated_server_scope *scope)
 {
 	bool gated = row->setup.gate != SIM_GATE_NONE;
-	sim_row(table);
-	sim_put_text(table, name);
-	sim_put_text(table, sim_gate_name(row->setup.gate));
-	sim_put_text(table, gated ? sim_rule_name(row->setup.rule) : "");
-	sim_put_real(table, scope->goodput_qps);
-	sim_put_real(table, (double)scope->p99_ns / 1e6);
-	sim_put_int(table, (int64_t)scope->rejected);
-	if (gated)
-		sim_put_int(table, row->result.cursor);
-	else
-		sim_put_none(table);
+	SIM_ROW(table, SIM_TEXT(name), SIM_TEXT(sim_name(run, "gate", row->setup.gate)),
+		SIM_TEXT(gated ? sim_name(run, "rule", row->setup.rule) : ""),
+		SIM_REAL(scope->goodput_qps), SIM_REAL((double)scope->p99_ns / 1e6),
+		SIM_INT(scope->rejected), gated ? SIM_INT(row->result.cursor) : SIM_NONE);
 	for (uint32_t level = 0; level < row->setup.levels; level++)
 		sim_put_real(table, scope->success_pct[level]);
 }
@@ -89,9 +82,9 @@ static void put_table(struct sim_run *run, const struct row *rows, size_t count,
 		"Goodput and success by level (p0 the highest)", SIM_TABLE_ALL, columns,
 		FIXED_COLUMNS + levels);
 	for (size_t i = 0; i < count; i++)
-		put_scope(table, &rows[i], "second half", &rows[i].result.second_half);
+		put_scope(run, table, &rows[i], "second half", &rows[i].result.second_half);
 	for (size_t i = 0; i < count; i++)
-		put_scope(table, &rows[i], "whole run", &rows[i].result.whole);
+		put_scope(run, table, &rows[i], "whole run", &rows[i].result.whole);
 }
 
 /* The figures a check reads: the second half, the worst of the rules that ran. */
@@ -108,9 +101,9 @@ static void put_facts(struct sim_run *run, const struct row *rows, size_t count)
 		}
 		if (!worst)
 			continue;
-		snprintf(name, sizeof(name), "%s.goodput_qps", sim_gate_name(gate));
+		snprintf(name, sizeof(name), "%s.goodput_qps", sim_name(run, "gate", gate));
 		sim_fact_real(run->report, name, worst->goodput_qps, 1);
-		snprintf(name, sizeof(name), "%s.p0_success_pct", sim_gate_name(gate));
+		snprintf(name, sizeof(name), "%s.p0_success_pct", sim_name(run, "gate", gate));
 		sim_fact_real(run->report, name, worst->success_pct[0], 1);
 	}
 	sim_note(run->report, "Lines by gate: the second half, the worst of the rules that ran.");
@@ -130,8 +123,8 @@ static void put_windows(struct sim_run *run, struct row *rows, size_t count)
 		results[i].windows = rows[i].result.windows;
 		results[i].value = (int64_t)i;
 		snprintf(results[i].label, sizeof(results[i].label), "%s %s",
-			sim_gate_name(rows[i].setup.gate),
-			rows[i].setup.gate ? sim_rule_name(rows[i].setup.rule) : "");
+			sim_name(run, "gate", rows[i].setup.gate),
+			rows[i].setup.gate ? sim_name(run, "rule", rows[i].setup.rule) : "");
 		sim_note_bound(run, rows[i].result.windows.bound, "%s:", results[i].label);
 	}
 	sim_single_windows(run, results, count, "run");

@@ -5,11 +5,9 @@
  * what it can; its answers come too late to be used, so nothing is cached, and the cache stays
  * cold. After Bronson et al., Metastable Failures in Distributed Systems, HotOS 2021.
  */
-#include <string.h>
+#include <stdio.h>
 
-#include "sim/report/lane.h"
-#include "sim/service/service.h"
-#include "sim/base/stats.h"
+#include "sim/setups/trial.h"
 
 static const struct sim_key keys[] = {
 	{ "cure", SIM_KEY_CHOICES, "all", 0, 0,
@@ -38,8 +36,6 @@ static const struct sim_key keys[] = {
 };
 
 enum cure { NONE, NO_RETRIES, BUDGET, LATE_FILL, SINGLE_FLIGHT, GATE, LOAD_DROP, LOAD_RAMP };
-static const char *const cure_names[] = { "none", "no-retries", "budget", "late-fill",
-	"single-flight", "gate", "load-drop", "load-ramp" };
 
 #define APP	   0
 #define DATABASE   1
@@ -49,12 +45,9 @@ static const char *const cure_names[] = { "none", "no-retries", "budget", "late-
 
 static struct sim_services *build(struct sim_run *run, enum cure cure, uint64_t seed)
 {
-	uint64_t duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S;
+	uint64_t duration_ns = sim_ns(run, "duration_s");
 	uint32_t workers = (uint32_t)sim_int(run, "database_workers");
-	struct sim_services_options options = { .duration_ns = duration_ns,
-		.seed = seed,
-		.events_limit = run->events_limit,
-		.bin_ns = SIM_NS_PER_S };
+	struct sim_services_options options = sim_services_of(run, duration_ns, seed);
 	struct sim_service_options app = {
 		.name = "application",
 		.workers = 1000,
@@ -62,7 +55,7 @@ static struct sim_services *build(struct sim_run *run, enum cure cure, uint64_t 
 		.calls = { { .callee = DATABASE, .count = 1, .cached = true } },
 		.call_lists = 1,
 		.cache = { .keys = (uint32_t)sim_int(run, "keys"),
-			.ttl_ns = (uint64_t)sim_int(run, "ttl_s") * SIM_NS_PER_S,
+			.ttl_ns = sim_ns(run, "ttl_s"),
 			.exponent = sim_real(run, "exponent"),
 			.fill_late = cure == LATE_FILL || cure == SINGLE_FLIGHT,
 			.single_flight = cure == SINGLE_FLIGHT,
@@ -81,11 +74,12 @@ static struct sim_services *build(struct sim_run *run, enum cure cure, uint64_t 
 		.loop = SIM_LOOP_POISSON,
 		.rate_qps = (double)sim_int(run, "load"),
 		.stop_ns = duration_ns - DRAIN_S * SIM_NS_PER_S,
-		.timeout_ns = (uint64_t)sim_int(run, "timeout_ms") * SIM_NS_PER_MS,
+		.timeout_ns = sim_ns(run, "timeout_ms"),
 		.retries = cure == NO_RETRIES ? 0 : (uint32_t)sim_int(run, "retries"),
 		.budget = cure == BUDGET ? SIM_BUDGET_BUCKET : SIM_BUDGET_NONE,
 		.budget_rate = (double)sim_int(run, "budget_per_s"),
 	};
+	options.bin_ns = SIM_NS_PER_S;
 	struct sim_services *services = sim_services_new(&options);
 	sim_services_add(services, &app);
 	sim_services_add(services, &database);
@@ -106,10 +100,10 @@ static void change_load(
 
 static void add_changes(struct sim_run *run, struct sim_services *services, enum cure cure)
 {
-	uint64_t wipe_ns = (uint64_t)sim_int(run, "wipe_s") * SIM_NS_PER_S;
-	uint64_t drop_ns = (uint64_t)sim_int(run, "drop_start_s") * SIM_NS_PER_S;
-	uint64_t back_ns = drop_ns + (uint64_t)sim_int(run, "drop_s") * SIM_NS_PER_S;
-	uint64_t step_ns = (uint64_t)sim_int(run, "ramp_s") * SIM_NS_PER_S / RAMP_STEPS;
+	uint64_t wipe_ns = sim_ns(run, "wipe_s");
+	uint64_t drop_ns = sim_ns(run, "drop_start_s");
+	uint64_t back_ns = drop_ns + sim_ns(run, "drop_s");
+	uint64_t step_ns = sim_ns(run, "ramp_s") / RAMP_STEPS;
 	double low = (double)sim_int(run, "drop_to_pct") / 100.0;
 	struct sim_change wipe = { .kind = SIM_CHANGE_WIPE,
 		.target = APP,
@@ -125,11 +119,8 @@ static void add_changes(struct sim_run *run, struct sim_services *services, enum
 			low + (1.0 - low) * (double)i / RAMP_STEPS);
 }
 
-struct findings {
-	struct sim_stats before_qps, after_qps, before_hit_pct, after_hit_pct, heal_s;
-	struct sim_stats asked_qps; /* of the database, after */
-	uint32_t healed;
-};
+enum { BEFORE, BEFORE_HIT, AFTER, AFTER_HIT, ASKED, HEAL, FIGURES };
+static const int figures[] = { BEFORE, BEFORE_HIT, AFTER, SIM_CI95(AFTER), AFTER_HIT, ASKED };
 
 /* Seconds [from, until): hits, from what the database was asked. */
 static double asked_qps(const struct sim_service_result *database, size_t from, size_t until)
@@ -140,20 +131,20 @@ static double asked_qps(const struct sim_service_result *database, size_t from, 
 	return until > from ? (double)asked / (double)(until - from) : 0.0;
 }
 
-static double goodput_qps(const struct sim_traffic_result *clients, size_t from, size_t until)
-{
-	uint64_t goodput = 0;
-	for (size_t i = from; i < until && i < clients->window_count; i++)
-		goodput += clients->windows[i].goodput;
-	return until > from ? (double)goodput / (double)(until - from) : 0.0;
-}
+/* Goodput and attempts a second of the seconds [from, until). */
+struct flow {
+	double goodput_qps, attempts_qps;
+};
 
-static double attempts_qps(const struct sim_traffic_result *clients, size_t from, size_t until)
+static struct flow flow_of(const struct sim_traffic_result *clients, size_t from, size_t until)
 {
-	uint64_t attempts = 0;
-	for (size_t i = from; i < until && i < clients->window_count; i++)
+	uint64_t goodput = 0, attempts = 0;
+	double seconds = until > from ? (double)(until - from) : 1.0;
+	for (size_t i = from; i < until && i < clients->window_count; i++) {
+		goodput += clients->windows[i].goodput;
 		attempts += clients->windows[i].attempts;
-	return until > from ? (double)attempts / (double)(until - from) : 0.0;
+	}
+	return (struct flow){ (double)goodput / seconds, (double)attempts / seconds };
 }
 
 static void hits(struct sim_stats *stats, double asked, double attempts)
@@ -174,37 +165,32 @@ static int64_t heal_second(
 	return healed < end ? (int64_t)healed : -1;
 }
 
-static int run_once(struct sim_run *run, enum cure cure, uint64_t seed, struct findings *found,
+static int run_once(struct sim_run *run, enum cure cure, uint64_t seed, struct sim_stats *found,
 	struct sim_series *series)
 {
 	struct sim_services *services = build(run, cure, seed);
 	struct sim_traffic_result clients;
 	struct sim_service_result database;
-	const char *why;
 	size_t wipe = (size_t)sim_int(run, "wipe_s");
 	size_t end = (size_t)sim_int(run, "duration_s") - DRAIN_S, late = end - (end - wipe) / 4;
+	char subject[32];
+	snprintf(subject, sizeof(subject), "%s:", sim_name(run, "cure", cure));
 	add_changes(run, services, cure);
-	if (sim_services_run(services, &why) < 0) {
-		sim_services_free(services);
-		return sim_fail(run, "%s", why);
-	}
-	if (sim_services_bound(services))
-		sim_note(run->report, "%s: stopped at its bound on the %s", cure_names[cure],
-			sim_services_bound(services));
+	if (sim_play_services(run, services, subject) < 0)
+		return -1;
 	sim_services_traffic_result(services, 0, &clients);
 	sim_services_result(services, DATABASE, &database);
-	double before = asked_qps(&database, wipe / 2, wipe),
-	       after = asked_qps(&database, late, end);
+	double asked = asked_qps(&database, late, end);
+	struct flow before = flow_of(&clients, wipe / 2, wipe);
+	struct flow after = flow_of(&clients, late, end);
 	int64_t healed = heal_second(run, &clients, end);
-	sim_stats_add(&found->before_qps, goodput_qps(&clients, wipe / 2, wipe));
-	sim_stats_add(&found->after_qps, goodput_qps(&clients, late, end));
-	hits(&found->before_hit_pct, before, attempts_qps(&clients, wipe / 2, wipe));
-	hits(&found->after_hit_pct, after, attempts_qps(&clients, late, end));
-	sim_stats_add(&found->asked_qps, after);
-	if (healed >= 0) {
-		found->healed++;
-		sim_stats_add(&found->heal_s, (double)healed - (double)wipe);
-	}
+	sim_stats_add(&found[BEFORE], before.goodput_qps);
+	sim_stats_add(&found[AFTER], after.goodput_qps);
+	hits(&found[BEFORE_HIT], asked_qps(&database, wipe / 2, wipe), before.attempts_qps);
+	hits(&found[AFTER_HIT], asked, after.attempts_qps);
+	sim_stats_add(&found[ASKED], asked);
+	if (healed >= 0)
+		sim_stats_add(&found[HEAL], (double)healed - (double)wipe);
 	for (size_t second = 0; series && second < end; second++)
 		sim_plot_point(series, (double)second, clients.windows[second].goodput);
 	sim_services_free(services);
@@ -212,21 +198,16 @@ static int run_once(struct sim_run *run, enum cure cure, uint64_t seed, struct f
 }
 
 static void put_row(
-	struct sim_run *run, struct sim_table *table, enum cure cure, struct findings *found)
+	struct sim_run *run, struct sim_table *table, enum cure cure, const struct sim_stats *found)
 {
-	sim_row(table);
-	sim_put_text(table, cure_names[cure]);
-	sim_put_real(table, sim_stats_mean(&found->before_qps));
-	sim_put_real(table, sim_stats_mean(&found->before_hit_pct));
-	sim_put_real(table, sim_stats_mean(&found->after_qps));
-	sim_put_real(table, sim_stats_ci95(&found->after_qps));
-	sim_put_real(table, sim_stats_mean(&found->after_hit_pct));
-	sim_put_real(table, sim_stats_mean(&found->asked_qps));
-	sim_put_int(table, found->healed);
-	if (found->healed == run->seeds)
-		sim_put_real(table, sim_stats_mean(&found->heal_s));
+	size_t healed = found[HEAL].count;
+	SIM_ROW(table, SIM_TEXT(sim_name(run, "cure", cure)));
+	SIM_PUT_FIGURES(table, found, figures);
+	sim_put_int(table, (int64_t)healed);
+	if (healed == run->seeds)
+		sim_put_real(table, sim_stats_mean(&found[HEAL]));
 	else
-		sim_put_text(table, found->healed > 0 ? "some never" : "never");
+		sim_put_text(table, healed > 0 ? "some never" : "never");
 }
 
 static int run_cache_loss(struct sim_run *run)
@@ -242,8 +223,8 @@ static int run_cache_loss(struct sim_run *run)
 		{ "healed", "seeds", 0 },
 		{ "heal_s", "after the loss", 1 },
 	};
-	struct sim_table *table = sim_report_table(run->report, "cache_loss",
-		"Before the cache was lost, and long after", SIM_TABLE_ALL, columns, 9);
+	struct sim_table *table =
+		SIM_TABLE(run, "cache_loss", "Before the cache was lost, and long after", columns);
 	struct sim_plot *plot = sim_report_plot(
 		run->report, run->lane->what, "second", "goodput, requests a second", 0);
 	size_t count = sim_count(run, "cure"), done = 0;
@@ -252,15 +233,16 @@ static int run_cache_loss(struct sim_run *run)
 			sim_text(run, "wipe_s"), sim_text(run, "duration_s"));
 	for (size_t i = 0; i < count; i++) {
 		enum cure cure = (enum cure)sim_item(run, "cure", i);
-		struct findings found = { 0 };
-		struct sim_series *series = sim_plot_series(plot, cure_names[cure], SIM_LINES);
+		struct sim_stats found[FIGURES] = { 0 };
+		struct sim_series *series =
+			sim_plot_series(plot, sim_name(run, "cure", cure), SIM_LINES);
 		for (uint32_t seed = 0; seed < run->seeds; seed++) {
-			if (run_once(run, cure, run->seed + seed, &found,
+			if (run_once(run, cure, run->seed + seed, found,
 				    seed == 0 ? series : NULL) < 0)
 				return -1;
 			sim_progress(run, ++done, count * run->seeds);
 		}
-		put_row(run, table, cure, &found);
+		put_row(run, table, cure, found);
 	}
 	sim_note(run->report, "after: the last quarter of the time since the loss. An answer fills "
 			      "the cache only while its client waits, but for late-fill and "

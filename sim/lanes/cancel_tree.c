@@ -168,11 +168,9 @@ static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_se
 	struct sim_stats sums[FIGURES] = { 0 };
 	if (sim_trials(run, &lane, s, sums) != 0)
 		return -1;
-	sim_row(table);
-	sim_put_text(table, sim_name(run, "target", s->target));
-	sim_put_text(table, sim_name(run, "children", s->children));
-	sim_put_text(table, sim_name(run, "link", s->link));
-	sim_put_int(table, s->lease_ms);
+	SIM_ROW(table, SIM_TEXT(sim_name(run, "target", s->target)),
+		SIM_TEXT(sim_name(run, "children", s->children)),
+		SIM_TEXT(sim_name(run, "link", s->link)), SIM_INT(s->lease_ms));
 	SIM_PUT_FIGURES(table, sums, figures);
 	sim_plot_point(series, (double)s->link, sim_stats_mean(&sums[LAST]) / 1e3);
 	return 0;

@@ -73,7 +73,7 @@ static void plot_one(struct sim_run *run, struct sim_plot *const *plots,
 	if (setup->retry_on_reject ||
 		setup->rule != (enum cancel_dagor_rule)sim_item(run, "rule", 0))
 		return;
-	snprintf(label, sizeof(label), "gate %s, budget %llu", sim_gate_name(setup->gate),
+	snprintf(label, sizeof(label), "gate %s, budget %llu", sim_name(run, "gate", setup->gate),
 		(unsigned long long)setup->budget_per_s);
 	struct sim_series *series = sim_plot_series(plots[chosen->scenario], label, SIM_LINES);
 	for (size_t second = 0; second < windows->count; second++)
@@ -88,15 +88,12 @@ static int run_one(struct sim_run *run, struct sim_table *table, struct sim_plot
 	int64_t second = -1;
 	if (sim_gated_server_run(setup, &result) < 0)
 		return sim_fail(run, "these settings make no gate: %u levels", setup->levels);
-	sim_row(table);
-	sim_put_text(table, chosen->scenario == OUTAGE ? "outage" : "overload");
-	sim_put_text(table, sim_gate_name(setup->gate));
-	sim_put_text(table, setup->gate != SIM_GATE_NONE ? sim_rule_name(setup->rule) : "");
-	sim_put_int(table, (int64_t)setup->budget_per_s);
-	sim_put_bool(table, setup->retry_on_reject);
-	sim_put_real(table, result.second_half.goodput_qps);
-	sim_put_real(table, result.second_half.success_pct[0]);
-	sim_put_real(table, result.whole.goodput_qps);
+	SIM_ROW(table, SIM_TEXT(sim_name(run, "scenario", chosen->scenario)),
+		SIM_TEXT(sim_name(run, "gate", setup->gate)),
+		SIM_TEXT(setup->gate != SIM_GATE_NONE ? sim_name(run, "rule", setup->rule) : ""),
+		SIM_INT(setup->budget_per_s), SIM_BOOL(setup->retry_on_reject),
+		SIM_REAL(result.second_half.goodput_qps),
+		SIM_REAL(result.second_half.success_pct[0]), SIM_REAL(result.whole.goodput_qps));
 	if (chosen->scenario == OVERLOAD)
 		sim_put_none(table);
 	else if (sim_single_end(&result.windows, &setup->single, &second) == SIM_HEALED)
@@ -139,8 +136,8 @@ static int run_composition(struct sim_run *run)
 	size_t most = 2 * sim_count(run, "scenario") * sim_count(run, "gate") *
 		      sim_count(run, "rule") * sim_count(run, "budget");
 	struct combination *all = sim_alloc(most, sizeof(*all));
-	struct sim_table *table = sim_report_table(run->report, "composition",
-		"Gate, budget, both: sustained overload and outage", SIM_TABLE_ALL, columns, 9);
+	struct sim_table *table = SIM_TABLE(
+		run, "composition", "Gate, budget, both: sustained overload and outage", columns);
 	struct sim_plot *plots[2] = { NULL };
 	size_t count = plan(run, all);
 	for (size_t i = 0; i < sim_count(run, "scenario"); i++) {

@@ -164,9 +164,8 @@ static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_
 	struct sums s = { 0 };
 	if (sim_trials(run, &lane, setup, &s) != 0)
 		return -1;
-	sim_row(table);
-	sim_put_text(table, sim_name(run, "holder", setup->holder));
-	sim_put_text(table, sim_name(run, "cancellable", setup->cancellable));
+	SIM_ROW(table, SIM_TEXT(sim_name(run, "holder", setup->holder)),
+		SIM_TEXT(sim_name(run, "cancellable", setup->cancellable)));
 	put_first(table, &s);
 	SIM_PUT_FIGURES(table, s.figures, figures);
 	sim_plot_point(series, (double)setup->cancellable, sim_stats_mean(&s.figures[LATE]));

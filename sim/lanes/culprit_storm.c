@@ -14,6 +14,7 @@
 #include "sim/setups/storm.h"
 #include "sim/setups/storm_map.h"
 #include "sim/setups/storm_policy.h"
+#include "sim/setups/trial.h"
 
 static const struct sim_key keys[] = {
 	{ "load", SIM_KEY_INTS, "280", 1, 1000000, NULL, "originals a second" },
@@ -77,14 +78,14 @@ static struct sim_storm read_storm(
 		.load_qps = load,
 		.retries = (uint32_t)sim_int(run, "retries"),
 		.hold_ns = hold_ns,
-		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
+		.duration_ns = sim_ns(run, "duration_s"),
 		.culprit_retries = culprit_retries,
-		.culprit_backoff_ns = (uint64_t)sim_int(run, "culprit_backoff_ms") * SIM_NS_PER_MS,
-		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
+		.culprit_backoff_ns = sim_ns(run, "culprit_backoff_ms"),
+		.slo_ns = sim_ns(run, "slo_ms"),
 		.retry_on_reject = sim_flag(run, "retry_on_reject"),
 		.users = (uint32_t)sim_int(run, "users"),
-		.report_gap_ns = (uint64_t)sim_int(run, "report_every_s") * SIM_NS_PER_S,
-		.report_ns = (uint64_t)(sim_real(run, "report_s") * 1e9),
+		.report_gap_ns = sim_ns(run, "report_every_s"),
+		.report_ns = sim_ns(run, "report_s"),
 	};
 }
 
@@ -92,24 +93,12 @@ static void put_row(struct sim_table *table, const struct sum *sum)
 {
 	const struct sim_storm_outcome *o = &sum->outcome;
 	uint64_t survivable_ns = sim_storm_survivable_ns(&sum->storm);
-	sim_row(table);
-	sim_put_int(table, (int64_t)sum->storm.load_qps);
-	sim_put_real(table, (double)sum->storm.hold_ns / 1e9);
-	sim_put_text(table, sum->policy);
-	sim_put_int(table, sum->storm.culprit_retries);
-	sim_put_bool(table, o->heals);
-	if (o->heals)
-		sim_put_int(table, o->heal_s);
-	else
-		sim_put_none(table);
-	if (o->decided_ns)
-		sim_put_real(table, (double)o->decided_ns / 1e6);
-	else
-		sim_put_none(table);
-	sim_put_real(table, (double)o->release_ns / 1e6);
-	sim_put_int(table, o->holds);
-	sim_put_int(table, (int64_t)o->barred);
-	sim_put_real(table, (double)o->release_sum_ns / 1e6);
+	SIM_ROW(table, SIM_INT(sum->storm.load_qps), SIM_REAL((double)sum->storm.hold_ns / 1e9),
+		SIM_TEXT(sum->policy), SIM_INT(sum->storm.culprit_retries), SIM_BOOL(o->heals),
+		o->heals ? SIM_INT(o->heal_s) : SIM_NONE,
+		o->decided_ns ? SIM_REAL((double)o->decided_ns / 1e6) : SIM_NONE,
+		SIM_REAL((double)o->release_ns / 1e6), SIM_INT(o->holds), SIM_INT(o->barred),
+		SIM_REAL((double)o->release_sum_ns / 1e6));
 	if (sum->storm.retries == 1) { /* what the closed form is for */
 		sim_put_real(table, (double)survivable_ns / 1e6);
 		sim_put_bool(table, o->release_sum_ns <= survivable_ns);
@@ -151,13 +140,8 @@ static void put_windows(struct sim_table *table, struct sim_series *line, const 
 {
 	for (size_t i = 0; i < result->window_count; i++) {
 		const struct sim_world_window *w = &result->windows[i];
-		sim_row(table);
-		sim_put_int(table, (int64_t)i);
-		sim_put_int(table, (int64_t)w->offered);
-		sim_put_int(table, (int64_t)w->rejected);
-		sim_put_int(table, (int64_t)w->goodput);
-		sim_put_int(table, (int64_t)w->in_server);
-		sim_put_text(table, sum->policy);
+		SIM_ROW(table, SIM_INT(i), SIM_INT(w->offered), SIM_INT(w->rejected),
+			SIM_INT(w->goodput), SIM_INT(w->in_server), SIM_TEXT(sum->policy));
 		sim_plot_point(line, (double)i, (double)w->goodput);
 	}
 }
@@ -171,15 +155,11 @@ static void put_loop(struct sim_table *table, const char *loop, const struct sum
 	const struct sim_client_totals *t)
 {
 	uint64_t done = t->succeeded + t->failed;
-	sim_row(table);
-	sim_put_int(table, (int64_t)sum->storm.load_qps);
-	sim_put_real(table, (double)sum->storm.hold_ns / 1e9);
-	sim_put_text(table, sum->policy);
-	sim_put_text(table, loop);
-	sim_put_int(table, (int64_t)t->originals);
-	sim_put_real(table, done ? 100.0 * (double)(t->late + t->failed) / (double)done : 0);
-	sim_put_real(table, (double)histogram_quantile_ns(t->latency, 990000) / 1e6);
-	sim_put_real(table, (double)t->latency_max_ns / 1e6);
+	SIM_ROW(table, SIM_INT(sum->storm.load_qps), SIM_REAL((double)sum->storm.hold_ns / 1e9),
+		SIM_TEXT(sum->policy), SIM_TEXT(loop), SIM_INT(t->originals),
+		SIM_REAL(done ? 100.0 * (double)(t->late + t->failed) / (double)done : 0),
+		SIM_REAL((double)histogram_quantile_ns(t->latency, 990000) / 1e6),
+		SIM_REAL((double)t->latency_max_ns / 1e6));
 }
 
 static int run_one(struct sim_run *run, const struct tables *tables, struct sum *sum, unsigned bits,
@@ -188,18 +168,15 @@ static int run_one(struct sim_run *run, const struct tables *tables, struct sum 
 	struct sim_defender *defender = sim_alloc(1, sizeof *defender);
 	struct sim_result result;
 	const char *why = "the budget or the gate is refused";
-	int status = -1;
 	struct sim_world *world = NULL;
+	char subject[64];
 	if (sim_defend(run, bits, defender, &sum->storm) == 0) {
 		defender->pipeline.quarantine_ms = (uint32_t)sim_int(run, "quarantine_ms");
 		world = sim_storm_new(&sum->storm, &why);
 	}
-	if (world) {
-		sim_world_run(world);
-		sim_world_result(world, &result);
-		why = result.broken;
-		status = result.broken ? -1 : 0;
-	}
+	snprintf(subject, sizeof subject, "%s at %llu QPS", sum->policy,
+		(unsigned long long)sum->storm.load_qps);
+	int status = sim_play_world(run, world, why, &result, subject);
 	if (status == 0) {
 		sim_storm_read(&sum->storm, world, &sum->outcome);
 		put_row(tables->runs, sum);
@@ -207,9 +184,6 @@ static int run_one(struct sim_run *run, const struct tables *tables, struct sum 
 			put_loop(tables->loops, "open", sum, sim_world_totals(world, 0));
 			put_loop(tables->loops, "closed", sum, sim_world_totals(world, 3));
 		}
-		if (result.bound)
-			sim_note(run->report, "%s at %llu QPS stopped at its bound on the %s",
-				sum->policy, (unsigned long long)sum->storm.load_qps, result.bound);
 		if (show_windows)
 			put_windows(tables->windows,
 				sim_plot_series(tables->goodput, sum->policy, SIM_LINES), sum,
@@ -217,7 +191,7 @@ static int run_one(struct sim_run *run, const struct tables *tables, struct sum 
 	}
 	sim_world_free(world);
 	sim_defender_free(defender);
-	return status == 0 ? 0 : sim_fail(run, "culprit-storm: %s", why);
+	return status;
 }
 
 static struct tables new_tables(struct sim_run *run)
@@ -250,9 +224,8 @@ static struct tables new_tables(struct sim_run *run)
 			run->report, "Goodput", "second", "requests a second", SIM_AXIS_LINEAR),
 	};
 	if (sim_int(run, "users"))
-		tables.loops = sim_report_table(run->report, "loops",
-			"What an open and a closed loop see of it", SIM_TABLE_ALL, loop_columns,
-			sizeof loop_columns / sizeof *loop_columns);
+		tables.loops = SIM_TABLE(
+			run, "loops", "What an open and a closed loop see of it", loop_columns);
 	return tables;
 }
 

@@ -33,8 +33,6 @@ enum policy { RANDOM, CODEL, SEDA, DAGOR_R, DAGOR_Q, DAGOR_Q_UPSTREAM, POLICIES 
 
 static const enum sim_gate_kind kinds[POLICIES] = { SIM_SHED_RANDOM, SIM_SHED_CODEL, SIM_SHED_SEDA,
 	SIM_SHED_DAGOR_R, SIM_SHED_DAGOR_Q, SIM_SHED_DAGOR_Q };
-static const char *const policy_names[POLICIES] = { "random", "codel", "seda", "dagor-r", "dagor-q",
-	"dagor-q-upstream" };
 
 struct lane {
 	struct sim_run *run;
@@ -55,8 +53,6 @@ static int once(
 	struct lane *lane, const struct sim_fanout *fanout, struct sim_fanout_result *result)
 {
 	int status = sim_fanout_run(lane->run, fanout, result);
-	if (status == 0 && result->bound)
-		sim_note(lane->run->report, "a run stopped at its bound on the %s", result->bound);
 	sim_progress(lane->run, ++lane->done, lane->total);
 	return status;
 }
@@ -106,16 +102,11 @@ static int depth_row(struct lane *lane, struct sim_table *table, enum policy pol
 	double random = 1.0, optimal = optimal_pct(lane);
 	for (uint32_t i = 0; i < k; i++)
 		random *= optimal / 100.0;
-	sim_row(table);
-	sim_put_text(table, workloads[front]);
-	sim_put_text(table, policy_names[policy]);
-	sim_put_real(table, sim_stats_mean(&success));
-	sim_put_real(table, sim_stats_ci95(&success));
-	sim_put_real(table, optimal);
-	sim_put_real(table, 100.0 * sim_stats_mean(&success) / optimal);
-	sim_put_real(table, 100.0 * random);
-	sim_put_real(table, sim_stats_mean(&wasted));
-	sim_put_real(table, sim_stats_mean(&attempts));
+	SIM_ROW(table, SIM_TEXT(workloads[front]), SIM_TEXT(sim_name(run, "policy", policy)),
+		SIM_REAL(sim_stats_mean(&success)), SIM_REAL(sim_stats_ci95(&success)),
+		SIM_REAL(optimal), SIM_REAL(100.0 * sim_stats_mean(&success) / optimal),
+		SIM_REAL(100.0 * random), SIM_REAL(sim_stats_mean(&wasted)),
+		SIM_REAL(sim_stats_mean(&attempts)));
 	if (series)
 		sim_plot_point(series, k, sim_stats_mean(&success));
 	return 0;
@@ -124,8 +115,8 @@ static int depth_row(struct lane *lane, struct sim_table *table, enum policy pol
 static int part_depth(struct lane *lane)
 {
 	struct sim_run *run = lane->run;
-	struct sim_table *table = sim_report_table(run->report, "depth",
-		"Tasks that call M one to four times", SIM_TABLE_ALL, depth_columns, 9);
+	struct sim_table *table =
+		SIM_TABLE(run, "depth", "Tasks that call M one to four times", depth_columns);
 	struct sim_plot *plot = sim_report_plot(run->report,
 		"Success of tasks that call the overloaded service k times",
 		"calls a task makes, k", "tasks that succeed, %", SIM_AXIS_LINEAR);
@@ -135,7 +126,7 @@ static int part_depth(struct lane *lane)
 	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
 		enum policy policy = (enum policy)sim_item(run, "policy", i);
 		struct sim_series *series =
-			sim_plot_series(plot, policy_names[policy], SIM_LINES_POINTS);
+			sim_plot_series(plot, sim_name(run, "policy", policy), SIM_LINES_POINTS);
 		for (uint32_t front = 0; front < 4; front++)
 			if (depth_row(lane, table, policy, front, series) < 0)
 				return -1;
@@ -146,9 +137,8 @@ static int part_depth(struct lane *lane)
 static int part_two(struct lane *lane)
 {
 	struct sim_run *run = lane->run;
-	struct sim_table *table = sim_report_table(run->report, "two",
-		"Tasks that call two overloaded services once each", SIM_TABLE_ALL, depth_columns,
-		9);
+	struct sim_table *table = SIM_TABLE(
+		run, "two", "Tasks that call two overloaded services once each", depth_columns);
 	for (size_t i = 0; i < sim_count(run, "policy"); i++)
 		if (depth_row(lane, table, (enum policy)sim_item(run, "policy", i), SIM_FANOUT_BOTH,
 			    NULL) < 0)
@@ -171,14 +161,15 @@ static int part_start(struct lane *lane)
 		{ "response_ms", "dagor-q", 1 },
 	};
 	struct sim_run *run = lane->run;
-	struct sim_table *table = sim_report_table(run->report, "start",
-		"Share of M^1's requests refused, by feed", SIM_TABLE_ALL, columns, 5);
+	struct sim_table *table =
+		SIM_TABLE(run, "start", "Share of M^1's requests refused, by feed", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "Where shedding starts",
 		"first requests at M a second", "refused, %", SIM_AXIS_LINEAR);
 	struct sim_series *series[STARTERS];
 	int64_t started[STARTERS] = { 0 };
 	for (size_t j = 0; j < STARTERS; j++)
-		series[j] = sim_plot_series(plot, policy_names[starters[j]], SIM_LINES_POINTS);
+		series[j] = sim_plot_series(
+			plot, sim_name(run, "policy", starters[j]), SIM_LINES_POINTS);
 	for (size_t i = 0; i < sim_count(run, "start_feeds"); i++) {
 		int64_t feed = sim_item(run, "start_feeds", i);
 		struct sim_fanout_result result = { 0 };
@@ -225,9 +216,8 @@ static int part_mixed(struct lane *lane)
 		{ "fairness", "lowest/highest", 2 },
 	};
 	struct sim_run *run = lane->run;
-	struct sim_table *table = sim_report_table(run->report, "mixed",
-		"A mixed load: success by kind of task, a quarter of the requests each",
-		SIM_TABLE_ALL, columns, 7);
+	struct sim_table *table = SIM_TABLE(run, "mixed",
+		"A mixed load: success by kind of task, a quarter of the requests each", columns);
 	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
 		enum policy policy = (enum policy)sim_item(run, "policy", i);
 		struct sim_stats success[4] = { 0 };
@@ -243,7 +233,7 @@ static int part_mixed(struct lane *lane)
 		}
 		double low = 100.0, high = 0.0, widest = 0.0;
 		sim_row(table);
-		sim_put_text(table, policy_names[policy]);
+		sim_put_text(table, sim_name(run, "policy", policy));
 		for (uint32_t front = 0; front < 4; front++) {
 			double mean = sim_stats_mean(&success[front]);
 			sim_put_real(table, mean);
@@ -272,9 +262,8 @@ static int part_reject(struct lane *lane)
 	};
 	static const enum policy compared[] = { DAGOR_Q, DAGOR_Q_UPSTREAM };
 	struct sim_run *run = lane->run;
-	struct sim_table *table = sim_report_table(run->report, "reject",
-		"What a reject costs M, and callers that refuse before sending (M^2)",
-		SIM_TABLE_ALL, columns, 6);
+	struct sim_table *table = SIM_TABLE(run, "reject",
+		"What a reject costs M, and callers that refuse before sending (M^2)", columns);
 	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
 		for (size_t j = 0; j < sim_count(run, "reject_cost_us"); j++) {
 			int64_t cost_us = sim_item(run, "reject_cost_us", j);
@@ -288,13 +277,10 @@ static int part_reject(struct lane *lane)
 					return -1;
 				sim_stats_add(&success, success_pct(&result.fronts[1]));
 			}
-			sim_row(table);
-			sim_put_text(table, policy_names[compared[i]]);
-			sim_put_int(table, cost_us);
-			sim_put_real(table, sim_stats_mean(&success));
-			sim_put_real(table, sim_stats_ci95(&success));
-			sim_put_int(table, (int64_t)result.m.rejected);
-			sim_put_int(table, (int64_t)result.m.refused_upstream);
+			SIM_ROW(table, SIM_TEXT(sim_name(run, "policy", compared[i])),
+				SIM_INT(cost_us), SIM_REAL(sim_stats_mean(&success)),
+				SIM_REAL(sim_stats_ci95(&success)), SIM_INT(result.m.rejected),
+				SIM_INT(result.m.refused_upstream));
 		}
 	}
 	return 0;

@@ -32,7 +32,6 @@ static const struct sim_key keys[] = {
 };
 
 enum scheme { USER_HASH, FIXED_HASH, SESSION_DICE };
-static const char *const scheme_names[] = { "user-hash", "fixed-hash", "session-dice" };
 
 struct user {
 	uint32_t sent, succeeded;
@@ -102,7 +101,7 @@ static int game_init(struct sim_run *run, struct game *game, enum scheme scheme,
 	struct cancel_dagor_options options = {
 		.struct_size = sizeof(options),
 		.business_levels = 1,
-		.rotate_ns = (uint64_t)sim_int(run, "rotate_s") * SIM_NS_PER_S,
+		.rotate_ns = sim_ns(run, "rotate_s"),
 		.salt = seed,
 	};
 	uint64_t gamers_pct = (uint64_t)sim_int(run, "gamers_pct");
@@ -110,7 +109,7 @@ static int game_init(struct sim_run *run, struct game *game, enum scheme scheme,
 		.scheme = scheme,
 		.user_count = (uint64_t)sim_int(run, "users"),
 		.interval_ns = SIM_NS_PER_S / (uint64_t)sim_int(run, "load"),
-		.warm_up_ns = (uint64_t)sim_int(run, "warm_up_s") * SIM_NS_PER_S,
+		.warm_up_ns = sim_ns(run, "warm_up_s"),
 		.seed = sim_hash(seed),
 	};
 	game->users = sim_alloc(game->user_count, sizeof(*game->users));
@@ -121,10 +120,19 @@ static int game_init(struct sim_run *run, struct game *game, enum scheme scheme,
 
 /* ---- What it comes to ---- */
 
-struct outcome_of_game {
-	struct sim_stats honest_pct, gamer_pct, goodput_qps, relogins_per_s;
-	struct sim_stats low_pct, median_pct, high_pct, starved_pct; /* of honest users */
-};
+enum {
+	HONEST,
+	GAMER,
+	RELOGINS,
+	GOODPUT,
+	LOW,
+	MEDIAN,
+	HIGH,
+	STARVED,
+	FIGURES
+}; /* LOW …: honest users */
+static const int figures[] = { HONEST, GAMER, SIM_CI95(GAMER), RELOGINS, GOODPUT, LOW, MEDIAN, HIGH,
+	STARVED };
 
 static double share_pct(const struct user *user)
 {
@@ -132,8 +140,7 @@ static double share_pct(const struct user *user)
 }
 
 /* `series` may be NULL: the shares of honest users, sorted, by percent of them. */
-static void count_users(
-	struct game *game, struct outcome_of_game *outcome, struct sim_series *series)
+static void count_users(struct game *game, struct sim_stats *found, struct sim_series *series)
 {
 	uint64_t *shares = sim_alloc(game->user_count, sizeof(*shares)), starved = 0;
 	double sent[2] = { 0.0 }, succeeded[2] = { 0.0 };
@@ -148,22 +155,21 @@ static void count_users(
 		starved += user->succeeded == 0;
 	}
 	if (sent[0] > 0.0)
-		sim_stats_add(&outcome->honest_pct, 100.0 * succeeded[0] / sent[0]);
+		sim_stats_add(&found[HONEST], 100.0 * succeeded[0] / sent[0]);
 	if (sent[1] > 0.0)
-		sim_stats_add(&outcome->gamer_pct, 100.0 * succeeded[1] / sent[1]);
-	sim_stats_add(&outcome->low_pct, (double)sim_percentile(shares, honest, 5.0) / 1e3);
-	sim_stats_add(&outcome->median_pct, (double)sim_percentile(shares, honest, 50.0) / 1e3);
-	sim_stats_add(&outcome->high_pct, (double)sim_percentile(shares, honest, 95.0) / 1e3);
-	sim_stats_add(
-		&outcome->starved_pct, honest > 0 ? 100.0 * (double)starved / (double)honest : 0.0);
+		sim_stats_add(&found[GAMER], 100.0 * succeeded[1] / sent[1]);
+	sim_stats_add(&found[LOW], (double)sim_percentile(shares, honest, 5.0) / 1e3);
+	sim_stats_add(&found[MEDIAN], (double)sim_percentile(shares, honest, 50.0) / 1e3);
+	sim_stats_add(&found[HIGH], (double)sim_percentile(shares, honest, 95.0) / 1e3);
+	sim_stats_add(&found[STARVED], honest > 0 ? 100.0 * (double)starved / (double)honest : 0.0);
 	for (uint32_t percent = 1; series && honest > 0 && percent <= 100; percent++)
 		sim_plot_point(series, percent,
 			(double)sim_percentile(shares, honest, (double)percent) / 1e3);
 	free(shares);
 }
 
-static int play(struct sim_run *run, enum scheme scheme, uint64_t seed,
-	struct outcome_of_game *outcome, struct sim_series *series)
+static int play(struct sim_run *run, enum scheme scheme, uint64_t seed, struct sim_stats *found,
+	struct sim_series *series)
 {
 	struct game *game = sim_alloc(1, sizeof(*game));
 	struct sim_policy policy = { .state = game,
@@ -187,13 +193,10 @@ static int play(struct sim_run *run, enum scheme scheme, uint64_t seed,
 		sim_causal(&single, &options, &windows, NULL);
 		for (size_t second = warm_s; second < windows.count; second++)
 			goodput += windows.rows[second].goodput;
-		sim_stats_add(&outcome->goodput_qps, (double)goodput / (double)measured_s);
-		sim_stats_add(
-			&outcome->relogins_per_s, (double)game->relogins / (double)measured_s);
-		count_users(game, outcome, series);
-		if (windows.bound)
-			sim_note(run->report, "%s: stopped at its bound on the %s",
-				scheme_names[scheme], windows.bound);
+		sim_stats_add(&found[GOODPUT], (double)goodput / (double)measured_s);
+		sim_stats_add(&found[RELOGINS], (double)game->relogins / (double)measured_s);
+		count_users(game, found, series);
+		sim_note_bound(run, windows.bound, "%s:", sim_name(run, "scheme", scheme));
 		sim_windows_free(&windows);
 	}
 	free(game->users);
@@ -214,42 +217,29 @@ static const struct sim_column columns[] = {
 	{ "starved_pct", "honest users", 1 },
 };
 
-static void put_row(struct sim_table *table, enum scheme scheme, struct outcome_of_game *outcome)
-{
-	sim_row(table);
-	sim_put_text(table, scheme_names[scheme]);
-	sim_put_real(table, sim_stats_mean(&outcome->honest_pct));
-	sim_put_real(table, sim_stats_mean(&outcome->gamer_pct));
-	sim_put_real(table, sim_stats_ci95(&outcome->gamer_pct));
-	sim_put_real(table, sim_stats_mean(&outcome->relogins_per_s));
-	sim_put_real(table, sim_stats_mean(&outcome->goodput_qps));
-	sim_put_real(table, sim_stats_mean(&outcome->low_pct));
-	sim_put_real(table, sim_stats_mean(&outcome->median_pct));
-	sim_put_real(table, sim_stats_mean(&outcome->high_pct));
-	sim_put_real(table, sim_stats_mean(&outcome->starved_pct));
-}
-
 static int run_gaming(struct sim_run *run)
 {
-	struct sim_table *table = sim_report_table(run->report, "gaming",
+	struct sim_table *table = SIM_TABLE(run, "gaming",
 		"Success of honest users and of those who log in anew; a user's share over all "
 		"rotations",
-		SIM_TABLE_ALL, columns, 10);
+		columns);
 	struct sim_plot *plot =
 		sim_report_plot(run->report, "What an honest user gets over all rotations",
 			"honest users, %, the worst first", "success, %", SIM_AXIS_LINEAR);
 	size_t count = sim_count(run, "scheme"), done = 0;
 	for (size_t i = 0; i < count; i++) {
 		enum scheme scheme = (enum scheme)sim_item(run, "scheme", i);
-		struct outcome_of_game outcome = { 0 };
-		struct sim_series *series = sim_plot_series(plot, scheme_names[scheme], SIM_LINES);
+		struct sim_stats found[FIGURES] = { 0 };
+		struct sim_series *series =
+			sim_plot_series(plot, sim_name(run, "scheme", scheme), SIM_LINES);
 		for (uint32_t seed = 0; seed < run->seeds; seed++) {
-			if (play(run, scheme, run->seed + seed, &outcome,
-				    seed == 0 ? series : NULL) < 0)
+			if (play(run, scheme, run->seed + seed, found, seed == 0 ? series : NULL) <
+				0)
 				return sim_fail(run, "these settings make no gate");
 			sim_progress(run, ++done, count * run->seeds);
 		}
-		put_row(table, scheme, &outcome);
+		SIM_ROW(table, SIM_TEXT(sim_name(run, "scheme", scheme)));
+		SIM_PUT_FIGURES(table, found, figures);
 	}
 	sim_note(run->report, "A relogin is a login, the request of the highest priority; its own "
 			      "cost is not charged here, so the dice look better than they are.");

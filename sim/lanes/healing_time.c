@@ -82,8 +82,7 @@ static void budgets(struct sim_run *run)
 		{ "drain_per_s", NULL, 1 },
 		{ "heal_second_burst_1", NULL, 0 },
 	};
-	struct sim_table *table = sim_report_table(
-		run->report, "budgets", "Healing time by budget", SIM_TABLE_ALL, columns, 5);
+	struct sim_table *table = SIM_TABLE(run, "budgets", "Healing time by budget", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what,
 		"budget, retries a second", "healed at second", SIM_AXIS_LOG_Y);
 	struct sim_series *measured = sim_plot_series(plot, "measured", SIM_POINTS);
@@ -153,17 +152,15 @@ static void shares(struct sim_run *run)
 		{ "formula_s", NULL, 1 },
 		{ "heal_second_finagle", NULL, 0 },
 	};
-	struct sim_table *table = sim_report_table(run->report, "shares",
+	struct sim_table *table = SIM_TABLE(run, "shares",
 		"Budgets that are a share of the originals: a bucket, Finagle's without reserve",
-		SIM_TABLE_ALL, columns, 5);
+		columns);
 	for (size_t i = 0; i < sim_count(run, "share_pct"); i++) {
 		int64_t share = sim_item(run, "share_pct", i);
 		double rate = (double)sim_int(run, "load") * (double)share / 100.0;
 		enum sim_end end = SIM_METASTABLE;
 		int64_t second = bucket_share(run, share, &end);
-		sim_row(table);
-		sim_put_int(table, share);
-		sim_put_real(table, rate);
+		SIM_ROW(table, SIM_INT(share), SIM_REAL(rate));
 		put_second(table, second, end);
 		put_formula(table, formula_s(run, rate));
 		second = finagle_share(run, share, &end);

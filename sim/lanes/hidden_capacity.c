@@ -57,9 +57,7 @@ static uint64_t largest_load(struct search *search, uint64_t capacity)
 static void put_row(struct sim_table *table, struct search *search, double capacity)
 {
 	uint64_t load = largest_load(search, (uint64_t)capacity);
-	sim_row(table);
-	sim_put_int(table, search->retries);
-	sim_put_int(table, (int64_t)load);
+	SIM_ROW(table, SIM_INT(search->retries), SIM_INT(load));
 	if (load > 0 && try_load(search, load) == SIM_HEALED)
 		sim_put_int(table, search->heal_second);
 	else
@@ -71,8 +69,8 @@ static void put_row(struct sim_table *table, struct search *search, double capac
 
 static int run_hidden_capacity(struct sim_run *run)
 {
-	struct sim_table *table = sim_report_table(run->report, "hidden_capacity",
-		"The largest load that survives the outage", SIM_TABLE_ALL, columns, 6);
+	struct sim_table *table = SIM_TABLE(
+		run, "hidden_capacity", "The largest load that survives the outage", columns);
 	double capacity = 1e9 / (double)sim_int(run, "service_ns");
 	size_t count = sim_count(run, "retries");
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what, "retries",

@@ -7,9 +7,7 @@
  */
 #include <stdio.h>
 
-#include "sim/report/lane.h"
-#include "sim/service/service.h"
-#include "sim/base/stats.h"
+#include "sim/setups/trial.h"
 
 static const struct sim_key keys[] = {
 	{ "load", SIM_KEY_INTS, "140,200,280", 1, 100000, NULL,
@@ -36,12 +34,8 @@ static const struct sim_key keys[] = {
 };
 
 enum trigger { OUTAGE, SPIKE, SLOW_NODE, CACHE_WIPE, CHECKPOINTS, FAILOVER, CULPRIT };
-static const char *const trigger_names[] = { "outage", "spike", "slow-node", "cache-wipe",
-	"checkpoints", "failover", "culprit" };
 
 enum cure { NONE, LOAD_DROP, SHED, STOP_RETRIES, RESTART, RESTART_INTO_LESS, RETRIES_OFF };
-static const char *const cure_names[] = { "none", "load-drop", "shed", "stop-retries", "restart",
-	"restart-into-less", "retries-off" };
 
 enum state { STABLE, VULNERABLE, METASTABLE, DEGRADED };
 static const char *const state_names[] = { "stable", "vulnerable", "metastable", "degraded" };
@@ -82,9 +76,7 @@ static double capacity(const struct sim_run *run)
 static struct sim_services *build(struct sim_run *run, const struct plan *plan, uint64_t seed)
 {
 	bool cached = plan->kind == CACHE_WIPE;
-	struct sim_services_options options = { .duration_ns = plan->end * SIM_NS_PER_S,
-		.seed = seed,
-		.events_limit = run->events_limit };
+	struct sim_services_options options = sim_services_of(run, plan->end * SIM_NS_PER_S, seed);
 	struct sim_service_options app = {
 		.workers = 1000,
 		.work = { .shape = SIM_FIXED, .mean = 100 * SIM_NS_PER_US },
@@ -100,7 +92,7 @@ static struct sim_services *build(struct sim_run *run, const struct plan *plan, 
 	struct sim_traffic_options clients = {
 		.loop = SIM_LOOP_POISSON,
 		.rate_qps = plan->load,
-		.timeout_ns = (uint64_t)sim_int(run, "timeout_ms") * SIM_NS_PER_MS,
+		.timeout_ns = sim_ns(run, "timeout_ms"),
 		.retries = (uint32_t)sim_int(run, "retries"),
 		.retry_on_reject = true,
 	};
@@ -121,12 +113,7 @@ static struct sim_services *build(struct sim_run *run, const struct plan *plan, 
 static void change(struct sim_services *services, enum sim_change_kind kind, uint32_t target,
 	int32_t server, uint64_t from_ns, uint64_t length_ns, double value)
 {
-	struct sim_change made = { .kind = kind,
-		.target = target,
-		.server = server,
-		.from_ns = from_ns,
-		.until_ns = from_ns + length_ns,
-		.value = value };
+	struct sim_change made = { kind, target, server, from_ns, from_ns + length_ns, value };
 	sim_services_change(services, &made);
 }
 
@@ -139,7 +126,7 @@ static void add_herd(struct sim_run *run, struct sim_services *services, uint64_
 		.stop_ns = at_ns + 1,
 		.burst_every_ns = SIM_NS_PER_S,
 		.burst = HERD,
-		.timeout_ns = (uint64_t)sim_int(run, "timeout_ms") * SIM_NS_PER_MS,
+		.timeout_ns = sim_ns(run, "timeout_ms"),
 		.retries = (uint32_t)sim_int(run, "retries"),
 		.retry_on_reject = true,
 	};
@@ -237,18 +224,15 @@ static int live_once(struct sim_run *run, const struct plan *plan, enum cure cur
 {
 	struct sim_services *services = build(run, plan, seed);
 	struct sim_traffic_result clients;
-	const char *why;
 	double rate = plan->kind == CACHE_WIPE ? 2.0 * plan->load : plan->load;
+	char subject[48];
+	snprintf(subject, sizeof(subject), "%s, %s:", sim_name(run, "trigger", plan->kind),
+		sim_name(run, "cure", cure));
 	add_trigger(run, services, plan->kind, plan->trigger);
 	add_trigger(run, services, plan->kind, plan->second);
 	add_cure(services, cure, plan);
-	if (sim_services_run(services, &why) < 0) {
-		sim_services_free(services);
-		return sim_fail(run, "%s", why);
-	}
-	if (sim_services_bound(services))
-		sim_note(run->report, "%s, %s: stopped at its bound on the %s",
-			trigger_names[plan->kind], cure_names[cure], sim_services_bound(services));
+	if (sim_play_services(run, services, subject) < 0)
+		return -1;
 	sim_services_traffic_result(services, CLIENTS, &clients);
 	sim_stats_add(&life->before, share_answered(&clients, plan->trigger, rate));
 	sim_stats_add(&life->after_trigger, share_answered(&clients, plan->cure, rate));
@@ -297,8 +281,8 @@ static int by_load(struct sim_run *run, size_t *done, size_t total)
 		{ "answered_pct", "long after", 1 },
 		{ "ci95", "+-", 1 },
 	};
-	struct sim_table *table = sim_report_table(run->report, "states",
-		"What a trigger leaves behind, by load", SIM_TABLE_ALL, columns, 8);
+	struct sim_table *table =
+		SIM_TABLE(run, "states", "What a trigger leaves behind, by load", columns);
 	double hidden = capacity(run) / (1.0 + (double)sim_int(run, "retries"));
 	for (size_t i = 0; i < sim_count(run, "load"); i++) {
 		for (size_t j = 0; j < sim_count(run, "trigger"); j++) {
@@ -309,11 +293,8 @@ static int by_load(struct sim_run *run, size_t *done, size_t total)
 			if (live(run, &plan, NONE, &life, NULL) < 0)
 				return -1;
 			sim_progress(run, ++*done, total);
-			sim_row(table);
-			sim_put_real(table, load);
-			sim_put_real(table, hidden);
-			sim_put_real(table, hidden - load);
-			sim_put_text(table, trigger_names[plan.kind]);
+			SIM_ROW(table, SIM_REAL(load), SIM_REAL(hidden), SIM_REAL(hidden - load),
+				SIM_TEXT(sim_name(run, "trigger", plan.kind)));
 			put_state(run, table, &plan, &life.before, false);
 			/* There was no cure: just later. */
 			put_state(run, table, &plan, &life.after_cure, false);
@@ -336,8 +317,8 @@ static int by_cure(struct sim_run *run, size_t *done, size_t total)
 		{ "answered_again_pct", "after the second", 1 },
 		{ "ci95_again", "+-", 1 },
 	};
-	struct sim_table *table = sim_report_table(run->report, "cures",
-		"Cures, and the same trigger once more", SIM_TABLE_ALL, columns, 9);
+	struct sim_table *table =
+		SIM_TABLE(run, "cures", "Cures, and the same trigger once more", columns);
 	struct sim_plot *plot =
 		sim_report_plot(run->report, "One life by cure: trigger, cure, second trigger",
 			"second", "of the load answered, %", SIM_AXIS_LINEAR);
@@ -348,14 +329,15 @@ static int by_cure(struct sim_run *run, size_t *done, size_t total)
 			enum cure cure = (enum cure)sim_item(run, "cure", j);
 			struct life life;
 			struct sim_series *series =
-				i == 0 ? sim_plot_series(plot, cure_names[cure], SIM_LINES) : NULL;
+				i == 0 ? sim_plot_series(
+						 plot, sim_name(run, "cure", cure), SIM_LINES)
+				       : NULL;
 			bool off = cure == RETRIES_OFF;
 			if (live(run, &plan, cure, &life, series) < 0)
 				return -1;
 			sim_progress(run, ++*done, total);
-			sim_row(table);
-			sim_put_text(table, trigger_names[plan.kind]);
-			sim_put_text(table, cure_names[cure]);
+			SIM_ROW(table, SIM_TEXT(sim_name(run, "trigger", plan.kind)),
+				SIM_TEXT(sim_name(run, "cure", cure)));
 			put_state(run, table, &plan, &life.after_trigger, false);
 			put_state(run, table, &plan, &life.after_cure, off);
 			put_state(run, table, &plan, &life.after_second, off);

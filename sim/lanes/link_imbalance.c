@@ -43,7 +43,6 @@ static const struct sim_key keys[] = {
 #define NOBODY UINT32_MAX
 
 enum pool { MRU, LRU, RANDOM };
-static const char *const pool_names[] = { "mru", "lru", "random" };
 
 enum { SINGLE, BURST, WORKED, TRANSFERRED };
 
@@ -203,7 +202,7 @@ static void client_init(struct links *l, uint32_t index)
 
 static void links_init(struct links *l, struct sim_run *run, enum pool pool, uint64_t seed)
 {
-	uint64_t from_ns = (uint64_t)sim_int(run, "trigger_start_s") * SIM_NS_PER_S;
+	uint64_t from_ns = sim_ns(run, "trigger_start_s");
 	*l = (struct links){
 		.pool = pool,
 		.links = (uint32_t)sim_int(run, "links"),
@@ -213,13 +212,12 @@ static void links_init(struct links *l, struct sim_run *run, enum pool pool, uin
 		.bursts_per_s = (uint64_t)sim_int(run, "bursts_per_s"),
 		.burst = (uint64_t)sim_int(run, "burst"),
 		.free_request = NOBODY,
-		.transfer_ns = (uint64_t)sim_int(run, "transfer_us") * SIM_NS_PER_US,
-		.server = { .shape = SIM_EXPONENTIAL,
-			.mean = (uint64_t)sim_int(run, "server_us") * SIM_NS_PER_US },
-		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
-		.late_ns = (uint64_t)sim_int(run, "late_ms") * SIM_NS_PER_MS,
+		.transfer_ns = sim_ns(run, "transfer_us"),
+		.server = { .shape = SIM_EXPONENTIAL, .mean = sim_ns(run, "server_us") },
+		.duration_ns = sim_ns(run, "duration_s"),
+		.late_ns = sim_ns(run, "late_ms"),
 		.from_ns = from_ns,
-		.until_ns = from_ns + (uint64_t)sim_int(run, "trigger_ms") * SIM_NS_PER_MS,
+		.until_ns = from_ns + sim_ns(run, "trigger_ms"),
 		.factor = (uint64_t)sim_int(run, "trigger_factor"),
 	};
 	sim_rng_init(&l->rng, seed, 0);
@@ -267,15 +265,15 @@ static void simulate(struct sim_run *run, enum pool pool, uint64_t seed, struct 
 		else
 			on_transferred(&l, event.at_ns, event.who, &seconds[at]);
 	}
-	sim_report_bound(run, pool_names[pool], &clock);
+	sim_report_bound(run, sim_name(run, "pool", pool), &clock);
 	links_free(&l);
 }
 
-struct phase {
-	struct sim_stats late_pct, busiest_pct, answered_qps;
-};
+enum { ANSWERED, LATE, BUSIEST, FIGURES };
+static const int figures[] = { ANSWERED, LATE, SIM_CI95(LATE), BUSIEST };
 
-static void add_phase(struct phase *phase, const struct second *seconds, size_t from, size_t until)
+static void add_phase(
+	struct sim_stats *found, const struct second *seconds, size_t from, size_t until)
 {
 	double answered = 0.0, late = 0.0, busiest = 0.0;
 	for (size_t i = from; i < until; i++) {
@@ -285,20 +283,16 @@ static void add_phase(struct phase *phase, const struct second *seconds, size_t 
 	}
 	if (until <= from || answered <= 0.0)
 		return;
-	sim_stats_add(&phase->late_pct, 100.0 * late / answered);
-	sim_stats_add(&phase->busiest_pct, 100.0 * busiest / answered);
-	sim_stats_add(&phase->answered_qps, answered / (double)(until - from));
+	const double values[FIGURES] = { answered / (double)(until - from), 100.0 * late / answered,
+		100.0 * busiest / answered };
+	sim_stats_add_each(found, values, FIGURES);
 }
 
-static void put_row(struct sim_table *table, enum pool pool, const char *name, struct phase *phase)
+static void put_row(struct sim_run *run, struct sim_table *table, enum pool pool, const char *phase,
+	const struct sim_stats *found)
 {
-	sim_row(table);
-	sim_put_text(table, pool_names[pool]);
-	sim_put_text(table, name);
-	sim_put_real(table, sim_stats_mean(&phase->answered_qps));
-	sim_put_real(table, sim_stats_mean(&phase->late_pct));
-	sim_put_real(table, sim_stats_ci95(&phase->late_pct));
-	sim_put_real(table, sim_stats_mean(&phase->busiest_pct));
+	SIM_ROW(table, SIM_TEXT(sim_name(run, "pool", pool)), SIM_TEXT(phase));
+	SIM_PUT_FIGURES(table, found, figures);
 }
 
 static int run_link_imbalance(struct sim_run *run)
@@ -311,9 +305,8 @@ static int run_link_imbalance(struct sim_run *run)
 		{ "ci95", "+-", 1 },
 		{ "busiest_link_pct", "of the requests", 1 },
 	};
-	struct sim_table *table = sim_report_table(run->report, "link_imbalance",
-		"Before, and long after, one link was slow for a moment", SIM_TABLE_ALL, columns,
-		6);
+	struct sim_table *table = SIM_TABLE(run, "link_imbalance",
+		"Before, and long after, one link was slow for a moment", columns);
 	struct sim_plot *plot = sim_report_plot(
 		run->report, run->lane->what, "second", "late answers, %", SIM_AXIS_LINEAR);
 	size_t seconds = (size_t)sim_int(run, "duration_s"), done = 0;
@@ -324,13 +317,14 @@ static int run_link_imbalance(struct sim_run *run)
 		start = seconds;
 	for (size_t i = 0; i < sim_count(run, "pool"); i++) {
 		enum pool pool = (enum pool)sim_item(run, "pool", i);
-		struct phase before = { 0 }, after = { 0 };
-		struct sim_series *series = sim_plot_series(plot, pool_names[pool], SIM_LINES);
+		struct sim_stats before[FIGURES] = { 0 }, after[FIGURES] = { 0 };
+		struct sim_series *series =
+			sim_plot_series(plot, sim_name(run, "pool", pool), SIM_LINES);
 		for (uint32_t seed = 0; seed < run->seeds; seed++) {
 			struct second *rows = sim_alloc(seconds, sizeof(*rows));
 			simulate(run, pool, run->seed + seed, rows);
-			add_phase(&before, rows, start > 1 ? 1 : 0, start);
-			add_phase(&after, rows, settled, seconds);
+			add_phase(before, rows, start > 1 ? 1 : 0, start);
+			add_phase(after, rows, settled, seconds);
 			for (size_t s = 0; seed == 0 && s < seconds; s++)
 				sim_plot_point(series, (double)s,
 					rows[s].answered > 0
@@ -339,8 +333,8 @@ static int run_link_imbalance(struct sim_run *run)
 			free(rows);
 			sim_progress(run, ++done, sim_count(run, "pool") * run->seeds);
 		}
-		put_row(table, pool, "before", &before);
-		put_row(table, pool, "after", &after);
+		put_row(run, table, pool, "before", before);
+		put_row(run, table, pool, "after", after);
 	}
 	sim_note(run->report, "after: the last half of the time since the trigger ended.");
 	return 0;

@@ -146,9 +146,7 @@ static int run_setup(
 	struct sim_stats sums[FIGURES] = { 0 };
 	if (sim_trials(run, &lane, s, sums) != 0)
 		return -1;
-	sim_row(table);
-	sim_put_int(table, s->culprits);
-	sim_put_text(table, s->watched ? "cancel" : "none");
+	SIM_ROW(table, SIM_INT(s->culprits), SIM_TEXT(s->watched ? "cancel" : "none"));
 	for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) {
 		if (s->watched)
 			sim_put_int(table, paces[i]);

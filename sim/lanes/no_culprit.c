@@ -125,11 +125,8 @@ static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_se
 	struct sums sums = { 0 };
 	if (sim_trials(run, &lane, s, &sums) != 0)
 		return -1;
-	sim_row(table);
-	sim_put_int(table, s->load_pct);
-	sim_put_text(table, sim_name(run, "slots", s->slots));
-	sim_put_text(table, sim_name(run, "service", s->shape));
-	sim_put_int(table, (int64_t)sums.cancels);
+	SIM_ROW(table, SIM_INT(s->load_pct), SIM_TEXT(sim_name(run, "slots", s->slots)),
+		SIM_TEXT(sim_name(run, "service", s->shape)), SIM_INT(sums.cancels));
 	SIM_PUT_FIGURES(table, sums.figures, figures);
 	sim_plot_point(series, (double)s->load_pct, sim_stats_mean(&sums.figures[REGULAR]));
 	*cancels += sums.cancels;

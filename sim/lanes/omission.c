@@ -4,9 +4,7 @@
  * clients that wait for their answers, and by the latter counted from the schedule they meant to
  * keep. After Gil Tene's "coordinated omission".
  */
-#include "sim/report/lane.h"
-#include "sim/service/service.h"
-#include "sim/base/stats.h"
+#include "sim/setups/trial.h"
 
 static const struct sim_key keys[] = {
 	{ "rate", SIM_KEY_INT, "100", 1, 100000, NULL, "requests a second, meant or thought" },
@@ -30,35 +28,33 @@ static const struct sim_column columns[] = {
 	{ "p99_ci95", "+-", 1 },
 };
 
+enum { ANSWERED, DURING, P50, P99, P999, FIGURES };
+static const int figures[] = { ANSWERED, DURING, P50, P99, P999, SIM_CI95(P99) };
+
 struct view { /* one way to count */
-	struct sim_stats answered, during, p50, p99, p999;
+	struct sim_stats figures[FIGURES];
 };
 
 static void add_view(
 	struct view *view, const struct sim_histogram *latency, uint64_t answered, uint64_t during)
 {
-	sim_stats_add(&view->answered, (double)answered);
-	sim_stats_add(&view->during, (double)during);
-	sim_stats_add(&view->p50, (double)sim_histogram_percentile(latency, 50.0) / 1e6);
-	sim_stats_add(&view->p99, (double)sim_histogram_percentile(latency, 99.0) / 1e6);
-	sim_stats_add(&view->p999, (double)sim_histogram_percentile(latency, 99.9) / 1e6);
+	const double values[FIGURES] = { (double)answered, (double)during,
+		(double)sim_histogram_percentile(latency, 50.0) / 1e6,
+		(double)sim_histogram_percentile(latency, 99.0) / 1e6,
+		(double)sim_histogram_percentile(latency, 99.9) / 1e6 };
+	sim_stats_add_each(view->figures, values, FIGURES);
 }
 
 static int simulate(struct sim_run *run, enum sim_loop loop, uint32_t users, uint64_t seed,
 	struct view *sent, struct view *scheduled)
 {
-	uint64_t pause_ns = (uint64_t)sim_int(run, "pause_start_s") * SIM_NS_PER_S;
-	uint64_t pause_end_ns = pause_ns + (uint64_t)sim_int(run, "pause_ms") * SIM_NS_PER_MS;
+	uint64_t pause_ns = sim_ns(run, "pause_start_s");
+	uint64_t pause_end_ns = pause_ns + sim_ns(run, "pause_ms");
 	double rate = (double)sim_int(run, "rate");
-	struct sim_services_options options = {
-		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
-		.seed = seed,
-		.events_limit = run->events_limit,
-	};
+	struct sim_services_options options = sim_services_of(run, sim_ns(run, "duration_s"), seed);
 	struct sim_service_options server = {
 		.workers = (uint32_t)sim_int(run, "workers"),
-		.work = { .shape = SIM_EXPONENTIAL,
-			.mean = (uint64_t)sim_int(run, "work_ms") * SIM_NS_PER_MS },
+		.work = { .shape = SIM_EXPONENTIAL, .mean = sim_ns(run, "work_ms") },
 	};
 	struct sim_traffic_options clients = {
 		.loop = loop,
@@ -72,51 +68,33 @@ static int simulate(struct sim_run *run, enum sim_loop loop, uint32_t users, uin
 		.until_ns = pause_end_ns };
 	struct sim_services *services = sim_services_new(&options);
 	struct sim_traffic_result result;
-	const char *why;
 	uint64_t during = 0;
 	sim_services_add(services, &server);
 	sim_services_traffic(services, &clients);
 	sim_services_change(services, &pause);
-	int status = sim_services_run(services, &why);
-	if (status < 0) {
-		sim_fail(run, "%s", why);
-	} else {
-		sim_services_traffic_result(services, 0, &result);
-		for (size_t second = pause_ns / SIM_NS_PER_S;
-			second < pause_end_ns / SIM_NS_PER_S && second < result.window_count;
-			second++)
-			during += result.windows[second].attempts;
-		add_view(sent, result.from_send, result.succeeded, during);
-		add_view(scheduled, result.latency, result.succeeded, during);
-		if (sim_services_bound(services))
-			sim_note(run->report, "stopped at its bound on the %s",
-				sim_services_bound(services));
-	}
+	if (sim_play_services(run, services, NULL) < 0)
+		return -1;
+	sim_services_traffic_result(services, 0, &result);
+	for (size_t second = pause_ns / SIM_NS_PER_S;
+		second < pause_end_ns / SIM_NS_PER_S && second < result.window_count; second++)
+		during += result.windows[second].attempts;
+	add_view(sent, result.from_send, result.succeeded, during);
+	add_view(scheduled, result.latency, result.succeeded, during);
 	sim_services_free(services);
-	return status;
+	return 0;
 }
 
 static void put_view(
 	struct sim_table *table, const char *clients, int64_t users, const struct view *view)
 {
-	sim_row(table);
-	sim_put_text(table, clients);
-	if (users > 0)
-		sim_put_int(table, users);
-	else
-		sim_put_none(table);
-	sim_put_real(table, sim_stats_mean(&view->answered));
-	sim_put_real(table, sim_stats_mean(&view->during));
-	sim_put_real(table, sim_stats_mean(&view->p50));
-	sim_put_real(table, sim_stats_mean(&view->p99));
-	sim_put_real(table, sim_stats_mean(&view->p999));
-	sim_put_real(table, sim_stats_ci95(&view->p99));
+	SIM_ROW(table, SIM_TEXT(clients), users > 0 ? SIM_INT(users) : SIM_NONE);
+	SIM_PUT_FIGURES(table, view->figures, figures);
 }
 
 static int run_omission(struct sim_run *run)
 {
-	struct sim_table *table = sim_report_table(run->report, "omission",
-		"The same pause, as different clients tell it", SIM_TABLE_ALL, columns, 8);
+	struct sim_table *table =
+		SIM_TABLE(run, "omission", "The same pause, as different clients tell it", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what,
 		"users of the closed loop", "99th percentile, ms", SIM_AXIS_LOG_X);
 	struct sim_series *hidden = sim_plot_series(plot, "paced, from sending", SIM_LINES_POINTS);
@@ -141,8 +119,8 @@ static int run_omission(struct sim_run *run)
 		put_view(table, "paced, from sending", users, &sent);
 		put_view(table, "paced, from the schedule", users, &scheduled);
 		put_view(table, "thinking, from sending", users, &thinking);
-		sim_plot_point(hidden, users, sim_stats_mean(&sent.p99));
-		sim_plot_point(honest, users, sim_stats_mean(&scheduled.p99));
+		sim_plot_point(hidden, users, sim_stats_mean(&sent.figures[P99]));
+		sim_plot_point(honest, users, sim_stats_mean(&scheduled.figures[P99]));
 		done += 2;
 		sim_progress(run, done, total);
 	}

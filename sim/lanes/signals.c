@@ -6,9 +6,7 @@
  */
 #include <stdio.h>
 
-#include "sim/report/lane.h"
-#include "sim/service/service.h"
-#include "sim/base/stats.h"
+#include "sim/setups/trial.h"
 
 static const struct sim_key keys[] = {
 	{ "scenario", SIM_KEY_CHOICES, "all", 0, 0,
@@ -27,8 +25,6 @@ static const struct sim_key keys[] = {
 };
 
 enum scenario { HEALTHY, BATCH, BURST, STANDING, LEAF_ASYNC, LEAF_SYNC, OVERLOAD };
-static const char *const scenario_names[] = { "healthy", "batch", "burst", "standing", "leaf",
-	"leaf-sync", "overload" };
 
 enum signal { RESPONSE, CPU, QUEUING, SOJOURN, SIGNALS };
 static const char *const signal_names[] = { "response time", "CPU", "queuing time",
@@ -185,26 +181,19 @@ static void judge(struct sim_run *run, struct sim_services *services, uint64_t w
 static int simulate(
 	struct sim_run *run, enum scenario scenario, uint64_t seed, struct verdicts *by_window)
 {
-	struct sim_services_options options = {
-		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
-		.seed = seed,
-		.events_limit = run->events_limit,
-		.bin_ns = BIN_NS,
-	};
+	struct sim_services_options options = sim_services_of(run, sim_ns(run, "duration_s"), seed);
+	char subject[32];
+	options.bin_ns = BIN_NS;
 	struct sim_services *services = sim_services_new(&options);
-	const char *why;
+	snprintf(subject, sizeof(subject), "%s:", sim_name(run, "scenario", scenario));
 	add_tiers(services, scenario);
 	add_load(services, scenario);
-	int status = sim_services_run(services, &why);
-	if (status < 0)
-		sim_fail(run, "%s", why);
-	else if (sim_services_bound(services))
-		sim_note(run->report, "%s: stopped at its bound on the %s",
-			scenario_names[scenario], sim_services_bound(services));
-	for (size_t i = 0; status == 0 && i < sim_count(run, "window_ms"); i++)
+	if (sim_play_services(run, services, subject) < 0)
+		return -1;
+	for (size_t i = 0; i < sim_count(run, "window_ms"); i++)
 		judge(run, services, (uint64_t)sim_item(run, "window_ms", i), &by_window[i]);
 	sim_services_free(services);
-	return status;
+	return 0;
 }
 
 /* ---- Tables ---- */
@@ -216,11 +205,8 @@ static void put_rows(struct sim_run *run, struct sim_table *table, enum scenario
 		bool truth = truly_overloaded(scenario, tier);
 		char name[2] = { (char)('A' + tier), '\0' };
 		for (enum signal signal = RESPONSE; signal < SIGNALS; signal++) {
-			sim_row(table);
-			sim_put_text(table, scenario_names[scenario]);
-			sim_put_text(table, name);
-			sim_put_bool(table, truth);
-			sim_put_text(table, signal_names[signal]);
+			SIM_ROW(table, SIM_TEXT(sim_name(run, "scenario", scenario)),
+				SIM_TEXT(name), SIM_BOOL(truth), SIM_TEXT(signal_names[signal]));
 			double widest = 0.0;
 			for (size_t i = 0; i < sim_count(run, "window_ms"); i++) {
 				const struct sim_stats *stats = &by_window[i].pct[tier][signal];
@@ -266,8 +252,8 @@ static void put_summary(struct sim_run *run, struct tally tallies[][SIGNALS])
 		{ "false_alarms_pct", "of healthy windows", 1 },
 		{ "missed_pct", "of overloaded ones", 1 },
 	};
-	struct sim_table *table = sim_report_table(run->report, "errors",
-		"Windows judged wrongly, over all scenarios and tiers", SIM_TABLE_ALL, columns, 4);
+	struct sim_table *table = SIM_TABLE(
+		run, "errors", "Windows judged wrongly, over all scenarios and tiers", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what, "window, ms",
 		"windows judged wrongly, %", SIM_AXIS_LOG_X);
 	struct sim_series *series[SIGNALS];
@@ -276,11 +262,9 @@ static void put_summary(struct sim_run *run, struct tally tallies[][SIGNALS])
 	for (size_t i = 0; i < sim_count(run, "window_ms"); i++)
 		for (enum signal signal = RESPONSE; signal < SIGNALS; signal++) {
 			const struct tally *tally = &tallies[i][signal];
-			sim_row(table);
-			sim_put_int(table, sim_item(run, "window_ms", i));
-			sim_put_text(table, signal_names[signal]);
-			sim_put_real(table, pct(tally, false));
-			sim_put_real(table, pct(tally, true));
+			SIM_ROW(table, SIM_INT(sim_item(run, "window_ms", i)),
+				SIM_TEXT(signal_names[signal]), SIM_REAL(pct(tally, false)),
+				SIM_REAL(pct(tally, true)));
 			sim_plot_point(series[signal], (double)sim_item(run, "window_ms", i),
 				100.0 * (tally->wrong[0] + tally->wrong[1]) /
 					(tally->windows[0] + tally->windows[1]));

@@ -74,8 +74,8 @@ static double formula_ms(const struct sim_single *single, double load)
 
 static int run_trigger_intensity(struct sim_run *run)
 {
-	struct sim_table *table = sim_report_table(run->report, "trigger_intensity",
-		"The longest outage that heals", SIM_TABLE_ALL, columns, 5);
+	struct sim_table *table =
+		SIM_TABLE(run, "trigger_intensity", "The longest outage that heals", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what, "load, QPS",
 		"longest outage that heals, ms", SIM_AXIS_LINEAR);
 	struct sim_series *measured = sim_plot_series(plot, "at the given start", SIM_LINES_POINTS);
@@ -86,15 +86,11 @@ static int run_trigger_intensity(struct sim_run *run)
 		int64_t load = sim_item(run, "load", i);
 		struct sim_single single = sim_single_read(run, (uint64_t)load);
 		uint64_t found_ms = longest(run, &single, fails_ms);
-		sim_row(table);
-		sim_put_int(table, load);
-		sim_put_int(table, (int64_t)found_ms);
-		sim_put_int(table, (int64_t)longest_any_start(run, single, found_ms));
-		if (single.retries == 1)
-			sim_put_real(table, formula_ms(&single, (double)load));
-		else
-			sim_put_none(table);
-		sim_put_real(table, (double)load * (double)single.service_ns / 1e7);
+		SIM_ROW(table, SIM_INT(load), SIM_INT(found_ms),
+			SIM_INT((int64_t)longest_any_start(run, single, found_ms)),
+			single.retries == 1 ? SIM_REAL(formula_ms(&single, (double)load))
+					    : SIM_NONE,
+			SIM_REAL((double)load * (double)single.service_ns / 1e7));
 		sim_plot_point(measured, (double)load, (double)found_ms);
 		if (single.retries == 1)
 			sim_plot_point(bound, (double)load, formula_ms(&single, (double)load));

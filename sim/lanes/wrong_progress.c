@@ -5,14 +5,12 @@
  * are after; and how far is it from the best one, the one whose cancel alone leaves the fewest late
  * seconds (an oracle tries all six)? By chooser and by estimator.
  */
-#include "sim/report/lane.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "sim/setups/long_tasks.h"
 #include "sim/base/memory.h"
-#include "sim/base/stats.h"
+#include "sim/setups/trial.h"
 #include "sim/setups/world_keys.h"
 
 #define TIE_BINS 1 /* of 100 ms: so little more than the best is as good */
@@ -65,20 +63,14 @@ struct oracle { /* of one scene and seed: late bins when only that task is cance
 	uint64_t bins[SIM_LONG_TASKS], best;
 };
 
-struct sums {
-	struct sim_stats most_left, best, regret, late, cancels, wrong, none;
-};
+enum { MOST_LEFT, BEST, REGRET, LATE, CANCELS, WRONG, NO_CANCEL, FIGURES };
+static const int figures[] = { SIM_IF_ANY(MOST_LEFT), SIM_IF_ANY(SIM_CI95(MOST_LEFT)),
+	SIM_IF_ANY(BEST), SIM_IF_ANY(SIM_CI95(BEST)), SIM_IF_ANY(REGRET),
+	SIM_IF_ANY(SIM_CI95(REGRET)), LATE, SIM_CI95(LATE), CANCELS, WRONG, NO_CANCEL };
 
 struct combination {
 	int64_t scene, reported, choose, estimator;
 };
-
-static void name_of(const struct sim_run *run, const char *key, int64_t choice, char *text)
-{
-	const struct sim_setting *setting = sim_options_find(&run->options, key);
-	if (!sim_key_choice(setting->key, (size_t)choice, text, 32))
-		text[0] = 0;
-}
 
 static void describe(const struct sim_run *run, int64_t scene, int64_t reported, uint64_t seed,
 	struct sim_long_tasks *tasks, struct cancel_pipeline_config *pipeline)
@@ -91,30 +83,22 @@ static void describe(const struct sim_run *run, int64_t scene, int64_t reported,
 		.left_max_s = sim_real(run, "left_max_s"),
 		.seed = seed,
 		.load_qps = (uint64_t)sim_int(run, "load"),
-		.service_ns = (uint64_t)(sim_real(run, "service_ms") * 1e6),
-		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
-		.duration_ns = (uint64_t)sim_int(run, "duration_s") * SIM_NS_PER_S,
+		.service_ns = sim_ns(run, "service_ms"),
+		.slo_ns = sim_ns(run, "slo_ms"),
+		.duration_ns = sim_ns(run, "duration_s"),
 	};
 	sim_watch_times(run, &tasks->world, pipeline);
 }
 
 /* Runs one world to its end; the caller frees it. NULL after sim_fail. */
-static struct sim_world *play(struct sim_run *run, struct sim_long_tasks *tasks)
+static struct sim_world *play(
+	struct sim_run *run, struct sim_long_tasks *tasks, struct sim_result *result)
 {
-	struct sim_result result = { 0 };
 	const char *why;
 	struct sim_world *w = sim_long_tasks_new(tasks, &why);
-	if (w) {
-		sim_world_run(w);
-		sim_world_result(w, &result);
-		why = result.broken;
-	}
-	if (result.bound)
-		sim_note(run->report, "a run stopped at its bound on the %s", result.bound);
-	if (w && !result.broken)
+	if (sim_play_world(run, w, why, result, "a run") == 0)
 		return w;
 	sim_world_free(w);
-	sim_fail(run, "wrong-progress: %s", why);
 	return NULL;
 }
 
@@ -122,11 +106,12 @@ static int ask_oracle(struct sim_run *run, int64_t scene, uint64_t seed, struct 
 {
 	struct cancel_pipeline_config pipeline;
 	struct sim_long_tasks tasks;
+	struct sim_result result;
 	oracle->best = UINT64_MAX;
 	for (int i = 0; i < SIM_LONG_TASKS; i++) {
 		describe(run, scene, SIM_PROGRESS_TRUE, seed, &tasks, &pipeline);
 		pipeline.policy = &sim_long_task_only[i];
-		struct sim_world *w = play(run, &tasks);
+		struct sim_world *w = play(run, &tasks, &result);
 		if (!w)
 			return -1;
 		oracle->bins[i] = sim_world_late_bins(w, SIM_LONG_TASKS_FROM_NS, UINT64_MAX);
@@ -144,12 +129,12 @@ static uint64_t left_ns(const struct sim_long_tasks *tasks, uint32_t i, uint64_t
 }
 
 static void judge_first(const struct sim_long_tasks *tasks, const struct sim_decision *first,
-	const struct oracle *oracle, struct sums *sums)
+	const struct oracle *oracle, struct sim_stats *sums)
 {
 	uint64_t most_ns = 0;
 	if (first->client < SIM_LONG_TASK_CLIENT) {
-		sim_stats_add(&sums->most_left, 0);
-		sim_stats_add(&sums->best, 0);
+		sim_stats_add(&sums[MOST_LEFT], 0);
+		sim_stats_add(&sums[BEST], 0);
 		return;
 	}
 	uint32_t task = first->client - SIM_LONG_TASK_CLIENT;
@@ -158,86 +143,55 @@ static void judge_first(const struct sim_long_tasks *tasks, const struct sim_dec
 		most_ns = ns > most_ns ? ns : most_ns;
 	}
 	sim_stats_add(
-		&sums->most_left, left_ns(tasks, task, first->decided_ns) == most_ns ? 100 : 0);
-	sim_stats_add(&sums->best, oracle->bins[task] <= oracle->best + TIE_BINS ? 100 : 0);
-	sim_stats_add(&sums->regret, (double)(oracle->bins[task] - oracle->best) / 10);
+		&sums[MOST_LEFT], left_ns(tasks, task, first->decided_ns) == most_ns ? 100 : 0);
+	sim_stats_add(&sums[BEST], oracle->bins[task] <= oracle->best + TIE_BINS ? 100 : 0);
+	sim_stats_add(&sums[REGRET], (double)(oracle->bins[task] - oracle->best) / 10);
 }
 
-static void judge(const struct sim_world *w, const struct sim_long_tasks *tasks,
-	const struct oracle *oracle, struct sums *sums)
+static void judge(const struct sim_world *w, const struct sim_result *r,
+	const struct sim_long_tasks *tasks, const struct oracle *oracle, struct sim_stats *sums)
 {
-	struct sim_result r;
-	uint64_t wrong = 0;
-	sim_world_result(w, &r);
-	for (size_t i = 0; i < r.decision_count; i++)
-		wrong += r.decisions[i].client < SIM_LONG_TASK_CLIENT;
-	if (r.decision_count > 0)
-		judge_first(tasks, &r.decisions[0], oracle, sums);
-	sim_stats_add(&sums->none, r.decision_count > 0 ? 0 : 100);
-	sim_stats_add(&sums->late,
-		(double)sim_world_late_bins(w, SIM_LONG_TASKS_FROM_NS, UINT64_MAX) / 10);
-	sim_stats_add(&sums->cancels, (double)r.decisions_total);
-	sim_stats_add(&sums->wrong, (double)wrong);
+	uint64_t late_bins = sim_world_late_bins(w, SIM_LONG_TASKS_FROM_NS, UINT64_MAX), wrong = 0;
+	for (size_t i = 0; i < r->decision_count; i++)
+		wrong += r->decisions[i].client < SIM_LONG_TASK_CLIENT;
+	if (r->decision_count > 0)
+		judge_first(tasks, &r->decisions[0], oracle, sums);
+	const double values[] = { (double)late_bins / 10, (double)r->decisions_total, (double)wrong,
+		r->decision_count > 0 ? 0 : 100 };
+	sim_stats_add_each(&sums[LATE], values, FIGURES - LATE);
 }
 
 static int run_once(struct sim_run *run, const struct combination *c, uint64_t seed,
-	const struct oracle *oracle, struct sums *sums)
+	const struct oracle *oracle, struct sim_stats *sums)
 {
 	struct cancel_pipeline_config pipeline;
 	struct sim_long_tasks tasks;
-	char choose[32], estimator[32];
+	struct sim_result result;
 	describe(run, c->scene, c->reported, seed, &tasks, &pipeline);
-	name_of(run, "choose", c->choose, choose);
-	name_of(run, "estimator", c->estimator, estimator);
-	pipeline.policy = cancel_policy_find(choose);
-	pipeline.estimator = cancel_estimator_find(estimator);
-	struct sim_world *w = play(run, &tasks);
+	pipeline.policy = cancel_policy_find(sim_name(run, "choose", c->choose));
+	pipeline.estimator = cancel_estimator_find(sim_name(run, "estimator", c->estimator));
+	struct sim_world *w = play(run, &tasks, &result);
 	if (!w)
 		return -1;
-	judge(w, &tasks, oracle, sums);
+	judge(w, &result, &tasks, oracle, sums);
 	sim_world_free(w);
 	return 0;
-}
-
-static void put_mean(struct sim_table *table, const struct sim_stats *stats, bool interval)
-{
-	bool known = stats->count > 0;
-	if (known)
-		sim_put_real(table, sim_stats_mean(stats));
-	else
-		sim_put_none(table);
-	if (interval && known)
-		sim_put_real(table, sim_stats_ci95(stats));
-	else if (interval)
-		sim_put_none(table);
 }
 
 static int run_combination(struct sim_run *run, struct sim_table *table, struct sim_series *series,
 	const struct combination *c, const struct oracle *oracles)
 {
-	static const char *const scenes[] = { "slots", "queues", "pool" };
-	struct sums s = { 0 };
-	char text[32];
+	struct sim_stats sums[FIGURES] = { 0 };
 	for (uint32_t i = 0; i < run->seeds; i++)
-		if (run_once(run, c, run->seed + i, &oracles[i], &s) != 0)
+		if (run_once(run, c, run->seed + i, &oracles[i], sums) != 0)
 			return -1;
-	sim_row(table);
-	sim_put_text(table, scenes[c->scene]);
-	name_of(run, "reported", c->reported, text);
-	sim_put_text(table, text);
-	name_of(run, "choose", c->choose, text);
-	sim_put_text(table, text);
-	name_of(run, "estimator", c->estimator, text);
-	sim_put_text(table, text);
-	put_mean(table, &s.most_left, true);
-	put_mean(table, &s.best, true);
-	put_mean(table, &s.regret, true);
-	put_mean(table, &s.late, true);
-	put_mean(table, &s.cancels, false);
-	put_mean(table, &s.wrong, false);
-	put_mean(table, &s.none, false);
-	if (s.most_left.count)
-		sim_plot_point(series, (double)c->reported, sim_stats_mean(&s.most_left));
+	SIM_ROW(table, SIM_TEXT(sim_name(run, "scene", c->scene)),
+		SIM_TEXT(sim_name(run, "reported", c->reported)),
+		SIM_TEXT(sim_name(run, "choose", c->choose)),
+		SIM_TEXT(sim_name(run, "estimator", c->estimator)));
+	SIM_PUT_FIGURES(table, sums, figures);
+	if (sums[MOST_LEFT].count)
+		sim_plot_point(series, (double)c->reported, sim_stats_mean(&sums[MOST_LEFT]));
 	return 0;
 }
 
@@ -259,10 +213,9 @@ static size_t plan(const struct sim_run *run, int64_t scene, struct combination 
 static struct sim_series *series_of(
 	const struct sim_run *run, struct sim_plot *plot, const struct combination *c)
 {
-	char choose[32], estimator[32], label[72];
-	name_of(run, "choose", c->choose, choose);
-	name_of(run, "estimator", c->estimator, estimator);
-	snprintf(label, sizeof label, "%s, %s", choose, estimator);
+	char label[72];
+	snprintf(label, sizeof label, "%s, %s", sim_name(run, "choose", c->choose),
+		sim_name(run, "estimator", c->estimator));
 	return sim_plot_series(plot, label, SIM_LINES_POINTS);
 }
 
@@ -298,8 +251,7 @@ static int run_scene(struct sim_run *run, struct sim_table *table, int64_t scene
 static int run_wrong_progress(struct sim_run *run)
 {
 	struct sim_table *table =
-		sim_report_table(run->report, "choices", "The first cancel against the oracle's",
-			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
+		SIM_TABLE(run, "choices", "The first cancel against the oracle's", columns);
 	if (sim_real(run, "left_max_s") < sim_real(run, "left_min_s"))
 		return sim_fail(run, "left_max_s must be at least left_min_s (%g)",
 			sim_real(run, "left_min_s"));

@@ -11,6 +11,7 @@
 #include "sim/base/memory.h"
 #include "sim/setups/storm.h"
 #include "sim/setups/storm_policy.h"
+#include "sim/setups/trial.h"
 
 #define SERVICE_NS 3333333
 
@@ -52,12 +53,6 @@ static const struct sim_column columns[] = {
 	{ "no_culprit_windows", NULL, 0 },
 };
 
-static const char *zombies_name(int64_t choice)
-{
-	static const char *const names[] = { "serve", "drop", "stop", "deadline" };
-	return names[choice];
-}
-
 static struct sim_storm describe(
 	const struct sim_run *run, int64_t scenario, uint64_t load, int64_t zombies)
 {
@@ -65,11 +60,11 @@ static struct sim_storm describe(
 	struct sim_storm storm = {
 		.load_qps = load,
 		.retries = overload ? 0 : (uint32_t)sim_int(run, "retries"),
-		.hold_ns = overload ? 0 : (uint64_t)sim_int(run, "outage_ms") * SIM_NS_PER_MS,
+		.hold_ns = overload ? 0 : sim_ns(run, "outage_ms"),
 		.culprit_exempt = true,
 		.duration_ns =
 			(uint64_t)sim_int(run, overload ? "overload_s" : "storm_s") * SIM_NS_PER_S,
-		.slo_ns = (uint64_t)sim_int(run, "slo_ms") * SIM_NS_PER_MS,
+		.slo_ns = sim_ns(run, "slo_ms"),
 	};
 	storm.world.zombies = zombies == SERVE	? SIM_ZOMBIES_SERVE
 			      : zombies == STOP ? SIM_ZOMBIES_CANCEL
@@ -78,29 +73,18 @@ static struct sim_storm describe(
 	return storm;
 }
 
-static void put_row(struct sim_table *table, int64_t scenario, const struct sim_storm *storm,
-	const char *policy, int64_t zombies, const struct sim_storm_outcome *o)
+static void put_row(struct sim_run *run, struct sim_table *table, int64_t scenario,
+	const struct sim_storm *storm, const char *policy, int64_t zombies,
+	const struct sim_storm_outcome *o)
 {
 	uint64_t half_s = storm->duration_ns / SIM_NS_PER_S - storm->duration_ns / SIM_NS_PER_S / 2;
-	sim_row(table);
-	sim_put_text(table, scenario == OVERLOAD ? "overload" : "storm");
-	sim_put_int(table, (int64_t)storm->load_qps);
-	sim_put_text(table, policy);
-	sim_put_text(table, zombies_name(zombies));
-	if (scenario == OVERLOAD)
-		sim_put_none(table);
-	else
-		sim_put_bool(table, o->heals);
-	if (o->heals)
-		sim_put_int(table, o->heal_s);
-	else
-		sim_put_none(table);
-	sim_put_real(table, (double)o->second_half_goodput / (double)half_s);
-	sim_put_real(table, 100.0 * (double)o->goodput / (double)o->offered);
-	sim_put_int(table, (int64_t)o->zombies);
-	sim_put_int(table, (int64_t)o->stopped);
-	sim_put_int(table, (int64_t)o->cancels);
-	sim_put_int(table, (int64_t)o->regular_windows);
+	SIM_ROW(table, SIM_TEXT(sim_name(run, "scenario", scenario)), SIM_INT(storm->load_qps),
+		SIM_TEXT(policy), SIM_TEXT(sim_name(run, "zombies", zombies)),
+		scenario == OVERLOAD ? SIM_NONE : SIM_BOOL(o->heals),
+		o->heals ? SIM_INT(o->heal_s) : SIM_NONE,
+		SIM_REAL((double)o->second_half_goodput / (double)half_s),
+		SIM_REAL(100.0 * (double)o->goodput / (double)o->offered), SIM_INT(o->zombies),
+		SIM_INT(o->stopped), SIM_INT(o->cancels), SIM_INT(o->regular_windows));
 }
 
 /* `series` NULL: this run is not drawn. */
@@ -110,26 +94,23 @@ static int run_one(struct sim_run *run, struct sim_table *table, struct sim_seri
 	struct sim_defender *defender = sim_alloc(1, sizeof *defender);
 	struct sim_storm storm = describe(run, scenario, load, zombies);
 	struct sim_storm_outcome outcome;
-	struct sim_result result = { 0 };
+	struct sim_result result;
 	const char *why = "the budget or the gate is refused";
 	struct sim_world *world = NULL;
 	if (sim_defend(run, sim_defence_bits(policy), defender, &storm) == 0)
 		world = sim_storm_new(&storm, &why);
+	char subject[48];
+	snprintf(subject, sizeof subject, "a run at %llu QPS", (unsigned long long)load);
+	int status = sim_play_world(run, world, why, &result, subject);
 	if (world) {
-		sim_world_run(world);
-		sim_world_result(world, &result);
 		sim_storm_read(&storm, world, &outcome);
-		put_row(table, scenario, &storm, sim_defence_name(policy), zombies, &outcome);
-		for (size_t i = 0; series && i < result.window_count; i++)
-			sim_plot_point(series, (double)i, (double)result.windows[i].goodput);
-		why = result.broken;
+		put_row(run, table, scenario, &storm, sim_defence_name(policy), zombies, &outcome);
 	}
-	if (result.bound)
-		sim_note(run->report, "a run at %llu QPS stopped at its bound on the %s",
-			(unsigned long long)load, result.bound);
+	for (size_t i = 0; series && i < result.window_count; i++)
+		sim_plot_point(series, (double)i, (double)result.windows[i].goodput);
 	sim_world_free(world);
 	sim_defender_free(defender);
-	return why ? sim_fail(run, "zombies: %s", why) : 0;
+	return status;
 }
 
 static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t scenario)
@@ -152,7 +133,7 @@ static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t sc
 		if (i / kinds % policies == 0) {
 			char label[48];
 			snprintf(label, sizeof label, "%s, %llu QPS",
-				zombies_name(sim_item(run, "zombies", i % kinds)),
+				sim_name(run, "zombies", sim_item(run, "zombies", i % kinds)),
 				(unsigned long long)load);
 			series = sim_plot_series(plot, label, SIM_LINES);
 		}
@@ -166,9 +147,7 @@ static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t sc
 
 static int run_zombies(struct sim_run *run)
 {
-	struct sim_table *table =
-		sim_report_table(run->report, "zombies", "Work whose client has left",
-			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns);
+	struct sim_table *table = SIM_TABLE(run, "zombies", "Work whose client has left", columns);
 	for (size_t i = 0; i < sim_count(run, "scenario"); i++)
 		if (run_scenario(run, table, sim_item(run, "scenario", i)) != 0)
 			return -1;

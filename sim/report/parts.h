@@ -5,24 +5,6 @@
 
 #include "sim/report/report.h"
 
-enum sim_cell_kind {
-	SIM_CELL_NONE,
-	SIM_CELL_INT,
-	SIM_CELL_REAL,
-	SIM_CELL_BOOL,
-	SIM_CELL_TEXT,
-};
-
-struct sim_cell {
-	enum sim_cell_kind kind;
-	int decimals;
-	union {
-		int64_t integer;
-		double real;
-		char *text;
-	};
-};
-
 struct sim_head { /* a column; owns its strings */
 	char *name, *unit;
 	int decimals;

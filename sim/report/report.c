@@ -23,7 +23,7 @@ struct sim_report *sim_report_new(void)
 static void cell_free(struct sim_cell *cell)
 {
 	if (cell->kind == SIM_CELL_TEXT)
-		free(cell->text);
+		free((char *)cell->text);
 }
 
 static void table_free(struct sim_table *table)
@@ -140,6 +140,17 @@ void sim_put_text(struct sim_table *table, const char *value)
 void sim_put_none(struct sim_table *table)
 {
 	put(table, (struct sim_cell){ .kind = SIM_CELL_NONE });
+}
+
+void sim_put_row(struct sim_table *table, const struct sim_cell *cells, size_t count)
+{
+	sim_row(table);
+	for (size_t i = 0; i < count; i++) {
+		struct sim_cell cell = cells[i];
+		if (cell.kind == SIM_CELL_TEXT)
+			cell.text = sim_copy_text(cell.text);
+		put(table, cell);
+	}
 }
 
 void sim_put_known(struct sim_table *table, bool known, double value)

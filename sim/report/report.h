@@ -54,6 +54,34 @@ void sim_put_text(struct sim_table *table, const char *value); /* copied */
 void sim_put_none(struct sim_table *table);
 void sim_put_known(struct sim_table *table, bool known, double value); /* none unless known */
 
+/* A row, or the first cells of it, at one blow. */
+enum sim_cell_kind {
+	SIM_CELL_NONE,
+	SIM_CELL_INT,
+	SIM_CELL_REAL,
+	SIM_CELL_BOOL,
+	SIM_CELL_TEXT,
+};
+
+struct sim_cell {
+	enum sim_cell_kind kind;
+	int decimals;
+	union {
+		int64_t integer;
+		double real;
+		const char *text;
+	};
+};
+#define SIM_INT(value)	((struct sim_cell){ .kind = SIM_CELL_INT, .integer = (int64_t)(value) })
+#define SIM_REAL(value) ((struct sim_cell){ .kind = SIM_CELL_REAL, .real = (double)(value) })
+#define SIM_BOOL(value) ((struct sim_cell){ .kind = SIM_CELL_BOOL, .integer = (value) })
+#define SIM_TEXT(value) ((struct sim_cell){ .kind = SIM_CELL_TEXT, .text = (value) })
+#define SIM_NONE	((struct sim_cell){ .kind = SIM_CELL_NONE })
+#define SIM_ROW(table, ...)                                                                        \
+	sim_put_row(table, (struct sim_cell[]){ __VA_ARGS__ },                                     \
+		sizeof((struct sim_cell[]){ __VA_ARGS__ }) / sizeof(struct sim_cell))
+void sim_put_row(struct sim_table *table, const struct sim_cell *cells, size_t count);
+
 /* Figures of a row from the statistics over seeds. A figure is an index into `stats`, and stands for
  * the mean unless it is marked. */
 #define SIM_CI95(i)   ((i) | 0x100) /* half the width of the 95 % interval of the mean */

@@ -8,10 +8,7 @@
 #include "sim/scenario/parts.h"
 #include "sim/base/stats.h"
 
-#define CLIENT_FIGURES	7
-#define SERVICE_FIGURES 6
-
-static const struct sim_column client_columns[CLIENT_FIGURES + 1] = {
+static const struct sim_column client_columns[] = {
 	{ "goodput_qps", NULL, 1 },
 	{ "goodput_ci95", "+-", 1 },
 	{ "success_pct", NULL, 1 },
@@ -22,7 +19,7 @@ static const struct sim_column client_columns[CLIENT_FIGURES + 1] = {
 	{ "p99_ci95", "+-", 1 },
 };
 
-static const struct sim_column service_columns[SERVICE_FIGURES] = {
+static const struct sim_column service_columns[] = {
 	{ "arrivals_qps", NULL, 1 },
 	{ "rejected_pct", "of arrivals", 1 },
 	{ "busy_pct", "of workers", 1 },
@@ -37,12 +34,19 @@ struct sweep_state {
 	size_t points, done;
 };
 
-struct client_figures {
-	struct sim_stats goodput, success, attempts, p50, p99, p99_send;
+enum { GOODPUT, SUCCESS, ATTEMPTS, P50, P99, P99_SEND, CLIENT_STATS };
+static const int client_figures[] = { GOODPUT, SIM_CI95(GOODPUT), SUCCESS, ATTEMPTS, P50, P99,
+	P99_SEND, SIM_CI95(P99) };
+
+enum { ARRIVALS, REJECTED, BUSY, QUEUING, WASTED, HIT, SERVICE_STATS };
+static const int service_figures[] = { ARRIVALS, REJECTED, BUSY, QUEUING, WASTED, HIT };
+
+struct client_stats {
+	struct sim_stats of[CLIENT_STATS];
 };
 
-struct service_figures {
-	struct sim_stats arrivals, rejected, busy, queuing, wasted, hit;
+struct service_stats {
+	struct sim_stats of[SERVICE_STATS];
 };
 
 static size_t names_of(
@@ -80,24 +84,26 @@ static void begin_row(struct sim_table *table, const struct sweep_state *state, 
 
 /* ---- One run ---- */
 
-static void add_client(
-	struct client_figures *f, const struct sim_traffic_result *r, double measured_s)
-{
-	sim_stats_add(&f->goodput, (double)r->succeeded / measured_s);
-	sim_stats_add(&f->attempts, (double)r->attempts / measured_s);
-	sim_stats_add(&f->success,
-		r->originals > 0 ? 100.0 * (double)r->succeeded / (double)r->originals : 0.0);
-	sim_stats_add(&f->p50, (double)sim_histogram_percentile(r->latency, 50.0) / 1e6);
-	sim_stats_add(&f->p99, (double)sim_histogram_percentile(r->latency, 99.0) / 1e6);
-	sim_stats_add(&f->p99_send, (double)sim_histogram_percentile(r->from_send, 99.0) / 1e6);
-}
-
 static double share(double part, double all)
 {
 	return all > 0.0 ? 100.0 * part / all : 0.0;
 }
 
-static void add_service(struct service_figures *f, const struct sim_service_result *r,
+static void add_client(
+	struct client_stats *stats, const struct sim_traffic_result *r, double measured_s)
+{
+	const double values[CLIENT_STATS] = {
+		[GOODPUT] = (double)r->succeeded / measured_s,
+		[SUCCESS] = share((double)r->succeeded, (double)r->originals),
+		[ATTEMPTS] = (double)r->attempts / measured_s,
+		[P50] = (double)sim_histogram_percentile(r->latency, 50.0) / 1e6,
+		[P99] = (double)sim_histogram_percentile(r->latency, 99.0) / 1e6,
+		[P99_SEND] = (double)sim_histogram_percentile(r->from_send, 99.0) / 1e6,
+	};
+	sim_stats_add_each(stats->of, values, CLIENT_STATS);
+}
+
+static void add_service(struct service_stats *stats, const struct sim_service_result *r,
 	double measured_s, double warm_up_s, double bin_s, double workers)
 {
 	size_t first_bin = (size_t)(warm_up_s / bin_s);
@@ -108,13 +114,15 @@ static void add_service(struct service_figures *f, const struct sim_service_resu
 		started += (double)r->probes[i].started;
 	}
 	double probed_ns = (double)(r->probe_count - first_bin) * bin_s * 1e9;
-	sim_stats_add(&f->arrivals, (double)r->arrivals / measured_s);
-	sim_stats_add(
-		&f->rejected, share((double)(r->rejected + r->shed_at_head), (double)r->arrivals));
-	sim_stats_add(&f->busy, share(busy_ns, probed_ns * workers));
-	sim_stats_add(&f->queuing, started > 0.0 ? queuing_ns / started / 1e6 : 0.0);
-	sim_stats_add(&f->wasted, share((double)r->wasted, (double)r->served));
-	sim_stats_add(&f->hit, share((double)r->cache_hit, (double)r->cache_asked));
+	const double values[SERVICE_STATS] = {
+		[ARRIVALS] = (double)r->arrivals / measured_s,
+		[REJECTED] = share((double)(r->rejected + r->shed_at_head), (double)r->arrivals),
+		[BUSY] = share(busy_ns, probed_ns * workers),
+		[QUEUING] = started > 0.0 ? queuing_ns / started / 1e6 : 0.0,
+		[WASTED] = share((double)r->wasted, (double)r->served),
+		[HIT] = share((double)r->cache_hit, (double)r->cache_asked),
+	};
+	sim_stats_add_each(stats->of, values, SERVICE_STATS);
 }
 
 static double option(const struct sim_run *run, const char *section, const char *key)
@@ -197,7 +205,7 @@ static void plot_sweep(
 }
 
 static int run_seed(struct sim_run *run, struct sweep_state *state, struct tables *tables,
-	uint32_t seed, struct client_figures *clients, struct service_figures *services)
+	uint32_t seed, struct client_stats *clients, struct service_stats *services)
 {
 	const struct sim_scenario *scenario = state->scenario;
 	const char *names[SIM_SECTIONS_MAX], *why;
@@ -240,32 +248,10 @@ static int run_seed(struct sim_run *run, struct sweep_state *state, struct table
 	return 0;
 }
 
-static void put_client(struct sim_table *table, const struct client_figures *f)
-{
-	sim_put_real(table, sim_stats_mean(&f->goodput));
-	sim_put_real(table, sim_stats_ci95(&f->goodput));
-	sim_put_real(table, sim_stats_mean(&f->success));
-	sim_put_real(table, sim_stats_mean(&f->attempts));
-	sim_put_real(table, sim_stats_mean(&f->p50));
-	sim_put_real(table, sim_stats_mean(&f->p99));
-	sim_put_real(table, sim_stats_mean(&f->p99_send));
-	sim_put_real(table, sim_stats_ci95(&f->p99));
-}
-
-static void put_service(struct sim_table *table, const struct service_figures *f)
-{
-	sim_put_real(table, sim_stats_mean(&f->arrivals));
-	sim_put_real(table, sim_stats_mean(&f->rejected));
-	sim_put_real(table, sim_stats_mean(&f->busy));
-	sim_put_real(table, sim_stats_mean(&f->queuing));
-	sim_put_real(table, sim_stats_mean(&f->wasted));
-	sim_put_real(table, sim_stats_mean(&f->hit));
-}
-
 static int run_point(struct sim_run *run, struct sweep_state *state, struct tables *tables)
 {
-	struct client_figures clients[SIM_SCENARIO_CLIENTS] = { 0 };
-	struct service_figures services[SIM_SCENARIO_SERVICES] = { 0 };
+	struct client_stats clients[SIM_SCENARIO_CLIENTS] = { 0 };
+	struct service_stats services[SIM_SCENARIO_SERVICES] = { 0 };
 	const char *names[SIM_SECTIONS_MAX];
 	for (uint32_t seed = 0; seed < run->seeds; seed++) {
 		if (run_seed(run, state, tables, seed, clients, services) < 0)
@@ -275,15 +261,15 @@ static int run_point(struct sim_run *run, struct sweep_state *state, struct tabl
 	size_t count = names_of(state->scenario, SECTION_CLIENTS, names);
 	for (size_t i = 0; i < count; i++) {
 		begin_row(tables->clients, state, names[i]);
-		put_client(tables->clients, &clients[i]);
+		SIM_PUT_FIGURES(tables->clients, clients[i].of, client_figures);
 		if (tables->series)
 			sim_plot_point(tables->series[state->at[1] * count + i], x_of(state),
-				sim_stats_mean(&clients[i].goodput));
+				sim_stats_mean(&clients[i].of[GOODPUT]));
 	}
 	count = names_of(state->scenario, SECTION_SERVICE, names);
 	for (size_t i = 0; i < count; i++) {
 		begin_row(tables->services, state, names[i]);
-		put_service(tables->services, &services[i]);
+		SIM_PUT_FIGURES(tables->services, services[i].of, service_figures);
 	}
 	return 0;
 }
@@ -299,9 +285,9 @@ static void make_tables(
 		{ "timed_out", NULL, 0 },
 	};
 	tables->clients = make_table(run, scenario, "clients", "What clients got", "clients",
-		SIM_TABLE_ALL, client_columns, CLIENT_FIGURES + 1);
+		SIM_TABLE_ALL, client_columns, sizeof(client_columns) / sizeof(*client_columns));
 	tables->services = make_table(run, scenario, "services", "What services did", "service",
-		SIM_TABLE_ALL, service_columns, SERVICE_FIGURES);
+		SIM_TABLE_ALL, service_columns, sizeof(service_columns) / sizeof(*service_columns));
 	tables->windows = make_table(run, scenario, "windows", "A row a second, first seed",
 		"clients", SIM_TABLE_DATA_ONLY, window_columns, 5);
 	if (scenario->sweep_count > 0)

@@ -8,7 +8,7 @@
  */
 #include "sim/setups/fanout.h"
 
-#include "sim/base/memory.h"
+#include "sim/setups/trial.h"
 
 #define RAMP_STEPS 20
 #define USERS	   100000
@@ -36,7 +36,7 @@ static struct sim_service_options victim(struct sim_run *run, const struct sim_f
 			.business_levels = 1,
 			.collaborative = fanout->collaborative,
 			.rule = (enum cancel_dagor_rule)sim_int(run, "rule"),
-			.target_ns = fanout->gate == SIM_SHED_SEDA ? (uint64_t)sim_int(run, "seda_target_ms") * SIM_NS_PER_MS : 0,
+			.target_ns = fanout->gate == SIM_SHED_SEDA ? sim_ns(run, "seda_target_ms") : 0,
 		},
 	};
 }
@@ -44,7 +44,7 @@ static struct sim_service_options victim(struct sim_run *run, const struct sim_f
 /* Load in steps from half to all of it, as a morning brings it: gates follow at their pace. */
 static void ramp(struct sim_run *run, struct sim_services *services, uint32_t traffic)
 {
-	uint64_t ramp_ns = (uint64_t)sim_int(run, "ramp_s") * SIM_NS_PER_S;
+	uint64_t ramp_ns = sim_ns(run, "ramp_s");
 	for (uint64_t i = 0; ramp_ns > 0 && i < RAMP_STEPS; i++) {
 		struct sim_change change = {
 			.kind = SIM_CHANGE_LOAD,
@@ -78,7 +78,7 @@ static void add_front(struct sim_run *run, struct sim_services *services,
 		.rate_qps = fanout->feed_qps[front] / calls,
 		.users = USERS,
 		.stop_ns = stop_ns,
-		.timeout_ns = (uint64_t)sim_int(run, "timeout_ms") * SIM_NS_PER_MS,
+		.timeout_ns = sim_ns(run, "timeout_ms"),
 	};
 	ramp(run, services, (uint32_t)sim_services_traffic(services, &traffic));
 }
@@ -88,7 +88,7 @@ static void read_result(struct sim_services *services, const struct sim_fanout *
 {
 	double queuing_ns = 0.0, response_ns = 0.0, started = 0.0, answered = 0.0;
 	uint32_t traffic = 0;
-	*result = (struct sim_fanout_result){ .bound = sim_services_bound(services) };
+	*result = (struct sim_fanout_result){ 0 };
 	for (uint32_t front = 0; front < SIM_FANOUT_FRONTS; front++) {
 		struct sim_traffic_result got;
 		if (fanout->feed_qps[front] <= 0.0)
@@ -120,15 +120,10 @@ int sim_fanout_run(
 {
 	uint64_t warm_s = (uint64_t)(sim_int(run, "ramp_s") + sim_int(run, "settle_s"));
 	uint64_t stop_ns = (warm_s + (uint64_t)sim_int(run, "measure_s")) * SIM_NS_PER_S;
-	uint64_t drain_ns = 2 * (uint64_t)sim_int(run, "timeout_ms") * SIM_NS_PER_MS;
-	struct sim_services_options options = {
-		.duration_ns = stop_ns + drain_ns,
-		.warm_up_ns = warm_s * SIM_NS_PER_S,
-		.seed = fanout->seed,
-		.events_limit = run->events_limit,
-		.bin_ns = SIM_NS_PER_S,
-	};
-	const char *why;
+	struct sim_services_options options =
+		sim_services_of(run, stop_ns + 2 * sim_ns(run, "timeout_ms"), fanout->seed);
+	options.warm_up_ns = warm_s * SIM_NS_PER_S;
+	options.bin_ns = SIM_NS_PER_S;
 	struct sim_services *services = sim_services_new(&options);
 	struct sim_service_options m = victim(run, fanout);
 	sim_services_add(services, &m);
@@ -137,11 +132,9 @@ int sim_fanout_run(
 	for (uint32_t front = 0; front < SIM_FANOUT_FRONTS; front++)
 		if (fanout->feed_qps[front] > 0.0)
 			add_front(run, services, fanout, front, stop_ns);
-	int status = sim_services_run(services, &why);
-	if (status < 0)
-		sim_fail(run, "%s", why);
-	else
-		read_result(services, fanout, result);
+	if (sim_play_services(run, services, "a run") < 0)
+		return -1;
+	read_result(services, fanout, result);
 	sim_services_free(services);
-	return status;
+	return 0;
 }

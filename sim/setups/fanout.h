@@ -29,11 +29,11 @@ struct sim_fanout_front { /* after the warm-up */
 struct sim_fanout_result {
 	struct sim_fanout_front fronts[SIM_FANOUT_FRONTS];
 	struct sim_service_result m;
-	double shed_share;   /* of the first requests at M: requests refused for good are not known
-				to M, so: attempts refused / attempts, callers' refusals included */
+	/* Of the attempts at M, callers' refusals included: M does not know of the first requests
+	 * that were refused for good. */
+	double shed_share;
 	double wasted_share; /* of the work M did, for tasks that failed */
 	double mean_queuing_ms, mean_response_ms;
-	const char *bound;
 };
 
 #define SIM_KEYS_FANOUT                                                                            \

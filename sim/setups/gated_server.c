@@ -141,23 +141,11 @@ struct sim_gated_server sim_gated_server_read(const struct sim_run *run, uint64_
 	return (struct sim_gated_server){
 		.single = sim_single_read(run, load_qps),
 		.levels = (uint32_t)sim_int(run, "levels"),
-		.window_ns = (uint64_t)sim_int(run, "window_ms") * SIM_NS_PER_MS,
+		.window_ns = sim_ns(run, "window_ms"),
 		.window_requests = (uint32_t)sim_int(run, "window_requests"),
-		.threshold_ns = (uint64_t)sim_int(run, "threshold_ms") * SIM_NS_PER_MS,
-		.reject_backoff_ns = (uint64_t)sim_int(run, "reject_backoff_ms") * SIM_NS_PER_MS,
-		.reject_cost_ns = (uint64_t)sim_int(run, "reject_cost_us") * SIM_NS_PER_US,
+		.threshold_ns = sim_ns(run, "threshold_ms"),
+		.reject_backoff_ns = sim_ns(run, "reject_backoff_ms"),
+		.reject_cost_ns = sim_ns(run, "reject_cost_us"),
 		.events_limit = run->events_limit,
 	};
-}
-
-const char *sim_gate_name(enum sim_gate_levels gate)
-{
-	static const char *const names[] = { "none", "coarse", "fine" };
-	return names[gate];
-}
-
-const char *sim_rule_name(enum cancel_dagor_rule rule)
-{
-	static const char *const names[] = { "accumulating", "memoryless", "fraction" };
-	return names[rule];
 }

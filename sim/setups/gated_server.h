@@ -68,7 +68,5 @@ void sim_gated_server_free(struct sim_gated_server_result *result);
 
 /* Those keys into a set-up with no gate and no budget. */
 struct sim_gated_server sim_gated_server_read(const struct sim_run *run, uint64_t load_qps);
-const char *sim_gate_name(enum sim_gate_levels gate);
-const char *sim_rule_name(enum cancel_dagor_rule rule);
 
 #endif

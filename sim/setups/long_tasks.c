@@ -3,6 +3,7 @@
 #include "sim/setups/long_tasks.h"
 
 #include "sim/base/math.h"
+#include "sim/setups/trial.h"
 
 #define EARLY	    4
 #define WORKERS	    8  /* six go to the long tasks, two are left */
@@ -74,12 +75,6 @@ static void draw_one(
 	task->progress_ppm = parameter(setup, rng);
 }
 
-static void draw_request(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
-{
-	(void)sequence;
-	args[ARG_AMOUNT - 1] = sim_dist_draw(arg, rng);
-}
-
 static void draw_long(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
 {
 	const struct sim_long_task *task = arg;
@@ -95,59 +90,41 @@ static bool add_server(struct sim_world *w, bool pool_scene)
 	struct sim_resource_options workers = { .name = "workers",
 		.type = CANCEL_QUEUE,
 		.capacity = pool_scene ? POOL_SLOTS : WORKERS };
-	struct sim_resource_options pool = { .name = "pool",
-		.type = CANCEL_MEMORY,
-		.capacity = POOL_PAGES,
-		.read_ahead = READ_AHEAD,
-		.hit_ns = SIM_NS_PER_US,
-		.miss_ns = MISS_NS,
-		.next_page_ns = PAGE_NS };
-	return sim_world_resource(w, &workers) == QUEUE &&
-	       sim_world_resource(w, &workers) == OTHER_QUEUE &&
-	       sim_world_resource(w, &pool) == POOL;
+	const struct sim_resource_options resources[] = { workers, workers,
+		{ .name = "pool",
+			.type = CANCEL_MEMORY,
+			.capacity = POOL_PAGES,
+			.read_ahead = READ_AHEAD,
+			.hit_ns = SIM_NS_PER_US,
+			.miss_ns = MISS_NS,
+			.next_page_ns = PAGE_NS } };
+	return sim_world_resources(w, resources, 3);
 }
 
-static bool add_requests(struct sim_world *w, bool pool_scene)
+static bool add_scripts(struct sim_world *w, bool pool_scene)
 {
-	for (uint8_t queue = QUEUE; queue <= OTHER_QUEUE; queue++) {
-		struct sim_step steps[] = {
-			{ .kind = SIM_STEP_SLOT, .resource = queue, .amount = 1 },
-			{ .kind = SIM_STEP_READ,
-				.resource = POOL,
-				.amount = pool_scene ? 4 : 0,
-				.span = HOT_PAGES },
-			{ .kind = SIM_STEP_COMPUTE, .amount_arg = ARG_AMOUNT },
-			{ .kind = SIM_STEP_FREE, .resource = queue, .amount = 1 },
-		};
-		if (sim_world_script(w, steps, 4) != REQUEST + queue)
-			return false;
-	}
-	return true;
-}
-
-static bool add_long_scripts(struct sim_world *w)
-{
-	struct sim_step take = { .kind = SIM_STEP_SLOT, .amount_arg = ARG_SLOTS };
-	struct sim_step give = { .kind = SIM_STEP_FREE, .amount_arg = ARG_SLOTS };
-	struct sim_step take_other = {
-		.kind = SIM_STEP_SLOT, .resource = OTHER_QUEUE, .amount_arg = ARG_OTHER_SLOTS
-	};
-	struct sim_step give_other = {
-		.kind = SIM_STEP_FREE, .resource = OTHER_QUEUE, .amount_arg = ARG_OTHER_SLOTS
-	};
-	struct sim_step work = { .kind = SIM_STEP_COMPUTE, .amount_arg = ARG_AMOUNT };
-	struct sim_step read = { .kind = SIM_STEP_READ,
-		.resource = POOL,
-		.mode = SIM_READ_SEQUENTIAL,
-		.instance = DUMP_TABLE,
-		.amount_arg = ARG_AMOUNT,
-		.span = 1u << 30 };
-	struct sim_step first[] = { take, work, give };
-	struct sim_step second[] = { take_other, work, give_other };
-	struct sim_step both[] = { take, take_other, work, give_other, give };
-	struct sim_step dump[] = { take, read, give };
-	return sim_world_script(w, first, 3) == FIRST && sim_world_script(w, second, 3) == SECOND &&
-	       sim_world_script(w, both, 5) == BOTH && sim_world_script(w, dump, 3) == DUMP;
+	const struct sim_step take = SIM_STEP(SLOT, QUEUE, .amount_arg = ARG_SLOTS);
+	const struct sim_step give = SIM_STEP(FREE, QUEUE, .amount_arg = ARG_SLOTS);
+	const struct sim_step take_other =
+		SIM_STEP(SLOT, OTHER_QUEUE, .amount_arg = ARG_OTHER_SLOTS);
+	const struct sim_step give_other =
+		SIM_STEP(FREE, OTHER_QUEUE, .amount_arg = ARG_OTHER_SLOTS);
+	const struct sim_step work = SIM_COMPUTE_ARG(ARG_AMOUNT);
+	const struct sim_step hot =
+		SIM_STEP(READ, POOL, .amount = pool_scene ? 4 : 0, .span = HOT_PAGES);
+	const struct sim_step request[] = { SIM_TAKE(QUEUE, 1), hot, work, SIM_FREE(QUEUE, 1) };
+	const struct sim_step other[] = { SIM_TAKE(OTHER_QUEUE, 1), hot, work,
+		SIM_FREE(OTHER_QUEUE, 1) };
+	const struct sim_step first[] = { take, work, give };
+	const struct sim_step second[] = { take_other, work, give_other };
+	const struct sim_step both[] = { take, take_other, work, give_other, give };
+	const struct sim_step dump[] = { take,
+		SIM_STEP(READ, POOL, .mode = SIM_READ_SEQUENTIAL, .instance = DUMP_TABLE,
+			.amount_arg = ARG_AMOUNT, .span = 1u << 30),
+		give };
+	const struct sim_script scripts[] = { SIM_SCRIPT(request), SIM_SCRIPT(other),
+		SIM_SCRIPT(first), SIM_SCRIPT(second), SIM_SCRIPT(both), SIM_SCRIPT(dump) };
+	return sim_world_scripts(w, scripts, 6);
 }
 
 static uint32_t script_of(const struct sim_long_task *task)
@@ -171,7 +148,7 @@ static bool add_request_clients(struct sim_world *w, struct sim_long_tasks *setu
 			.measured = true,
 			.service = queue == 1 && setup->scene != SIM_SCENE_QUEUES,
 			.gap = { .shape = SIM_EXPONENTIAL, .mean = SIM_NS_PER_S / load_qps },
-			.draw = draw_request,
+			.draw = sim_draw_dist,
 			.draw_arg = &setup->service,
 		};
 		if (sim_world_client(w, &request) != (int)queue)
@@ -184,21 +161,12 @@ static bool add_long_clients(struct sim_world *w, struct sim_long_tasks *setup)
 {
 	for (int i = 0; i < SIM_LONG_TASKS; i++) {
 		struct sim_long_task *task = &setup->task[i];
-		struct sim_client_options options = {
-			.name = "long task",
-			.script = script_of(task),
-			.class_index = 1,
-			.flags = CANCEL_CANCELLABLE | CANCEL_BACKGROUND,
-			.signature = 0x10 + (uint64_t)i,
-			.trigger = true,
-			.first_ns = task->start_ns,
-			.limit = 1,
-			.gap = { .shape = SIM_FIXED, .mean = 1 },
-			.progress = setup->reported,
-			.progress_ppm = task->progress_ppm,
-			.draw = draw_long,
-			.draw_arg = task,
-		};
+		struct sim_client_options options = sim_background_task(
+			"long task", script_of(task), 0x10 + (uint64_t)i, task->start_ns);
+		options.progress = setup->reported;
+		options.progress_ppm = task->progress_ppm;
+		options.draw = draw_long;
+		options.draw_arg = task;
 		if (sim_world_client(w, &options) != SIM_LONG_TASK_CLIENT + i)
 			return false;
 	}
@@ -220,7 +188,7 @@ struct sim_world *sim_long_tasks_new(struct sim_long_tasks *setup, const char **
 	if (!w)
 		return NULL;
 	*why = "the world's tables do not hold the long tasks";
-	if (add_server(w, pool_scene) && add_requests(w, pool_scene) && add_long_scripts(w) &&
+	if (add_server(w, pool_scene) && add_scripts(w, pool_scene) &&
 		add_request_clients(w, setup) && add_long_clients(w, setup))
 		return w;
 	sim_world_free(w);

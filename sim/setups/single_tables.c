@@ -47,13 +47,10 @@ void sim_single_windows(struct sim_run *run, const struct sim_single_result *res
 		const struct sim_windows *windows = &results[i].windows;
 		uint64_t *backlog = sim_windows_backlog(windows);
 		for (size_t second = 0; second < windows->count; second++) {
-			sim_row(table);
-			sim_put_int(table, (int64_t)second);
-			sim_put_int(table, windows->rows[second].offered);
-			sim_put_int(table, windows->rows[second].rejected);
-			sim_put_int(table, windows->rows[second].goodput);
-			sim_put_int(table, (int64_t)backlog[second]);
-			sim_put_int(table, results[i].value);
+			SIM_ROW(table, SIM_INT(second), SIM_INT(windows->rows[second].offered),
+				SIM_INT(windows->rows[second].rejected),
+				SIM_INT(windows->rows[second].goodput), SIM_INT(backlog[second]),
+				SIM_INT(results[i].value));
 		}
 		free(backlog);
 	}
@@ -138,18 +135,13 @@ void sim_single_ends(struct sim_run *run, const struct sim_single_result *result
 		{ "backlog_after_outage", NULL, 0 },
 		{ "attempts", NULL, 0 },
 	};
-	struct sim_table *table = sim_report_table(
-		run->report, "ends", "How each run ended", SIM_TABLE_ALL, columns, 5);
+	struct sim_table *table = SIM_TABLE(run, "ends", "How each run ended", columns);
 	for (size_t i = 0; i < count; i++) {
-		sim_row(table);
-		sim_put_int(table, results[i].value);
-		sim_put_text(table, sim_end_name(results[i].end));
-		if (results[i].heal_second >= 0)
-			sim_put_int(table, results[i].heal_second);
-		else
-			sim_put_text(table, "never");
-		sim_put_int(table, (int64_t)backlog_after_outage(&results[i]));
-		sim_put_int(table, (int64_t)results[i].windows.attempts);
+		SIM_ROW(table, SIM_INT(results[i].value), SIM_TEXT(sim_end_name(results[i].end)),
+			results[i].heal_second >= 0 ? SIM_INT(results[i].heal_second)
+						    : SIM_TEXT("never"),
+			SIM_INT(backlog_after_outage(&results[i])),
+			SIM_INT(results[i].windows.attempts));
 		sim_note_bound(run, results[i].windows.bound, "%s:", results[i].label);
 	}
 	if (count == 1)

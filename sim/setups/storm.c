@@ -3,13 +3,10 @@
 #include "sim/setups/storm.h"
 
 #include "sim/base/clock.h"
+#include "sim/setups/trial.h"
 
-enum {
-	VICTIM,
-	CULPRIT,
-	REPORT,
-	USER,
-};
+enum { SERVER, TABLE };
+enum { VICTIM, CULPRIT, REPORT, USER }; /* clients; the first three scripts too */
 
 static uint64_t or_default(uint64_t value, uint64_t standard)
 {
@@ -27,82 +24,50 @@ static struct sim_storm with_defaults(const struct sim_storm *storm)
 	return s;
 }
 
-static bool add_server(struct sim_world *w, const struct sim_storm *s)
+static bool build(struct sim_world *w, const struct sim_storm *s)
 {
-	int slot = sim_world_resource(
-		w, &(struct sim_resource_options){
-			   .name = "server", .type = CANCEL_QUEUE, .capacity = 1 });
-	int table = sim_world_resource(
-		w, &(struct sim_resource_options){ .name = "table", .type = CANCEL_LOCK });
-	if (slot < 0 || table < 0)
-		return false;
-	uint8_t r = (uint8_t)slot, l = (uint8_t)table;
-	struct sim_step request[] = {
-		{ .kind = SIM_STEP_SLOT, .resource = r, .amount = 1 },
-		{ .kind = SIM_STEP_LOCK, .resource = l, .mode = CANCEL_SHARED },
-		{ .kind = SIM_STEP_UNLOCK, .resource = l, .mode = CANCEL_SHARED },
-		{ .kind = SIM_STEP_START },
-		{ .kind = SIM_STEP_COMPUTE, .amount = s->service_ns },
-		{ .kind = SIM_STEP_FREE, .resource = r, .amount = 1 },
+	const struct sim_resource_options resources[] = {
+		{ .name = "server", .type = CANCEL_QUEUE, .capacity = 1 },
+		{ .name = "table", .type = CANCEL_LOCK },
 	};
-	struct sim_step culprit[] = {
-		{ .kind = SIM_STEP_LOCK, .resource = l, .mode = CANCEL_EXCLUSIVE },
-		{ .kind = SIM_STEP_COMPUTE, .amount = s->hold_ns },
-		{ .kind = SIM_STEP_UNLOCK, .resource = l, .mode = CANCEL_EXCLUSIVE },
+	const struct sim_step victim[] = { SIM_TAKE(SERVER, 1), SIM_LOCK(TABLE, CANCEL_SHARED),
+		SIM_UNLOCK(TABLE, CANCEL_SHARED), SIM_STEP(START, 0, 0), SIM_COMPUTE(s->service_ns),
+		SIM_FREE(SERVER, 1) };
+	const struct sim_step culprit[] = { SIM_LOCK(TABLE, CANCEL_EXCLUSIVE),
+		SIM_COMPUTE(s->hold_ns), SIM_UNLOCK(TABLE, CANCEL_EXCLUSIVE) };
+	const struct sim_step report[] = { SIM_COMPUTE(s->report_ns) };
+	const struct sim_script scripts[] = { SIM_SCRIPT(victim), SIM_SCRIPT(culprit),
+		SIM_SCRIPT(report) };
+	struct sim_client_options clients[] = {
+		[VICTIM] = { .name = "victim",
+			.script = VICTIM,
+			.flags = CANCEL_CANCELLABLE,
+			.slo_ns = s->slo_ns,
+			.measured = true,
+			.gap = { .shape = SIM_FIXED, .mean = SIM_NS_PER_S / s->load_qps },
+			.timeout_ns = s->timeout_ns,
+			.retries = s->retries,
+			.retry_on_reject = s->retry_on_reject },
+		[CULPRIT] = sim_background_task("culprit", CULPRIT, 0xc1, s->lock_at_ns),
+		[REPORT] = sim_background_task("report", REPORT, 0x2e, s->report_gap_ns / 2),
 	};
-	struct sim_step report = { .kind = SIM_STEP_COMPUTE, .amount = s->report_ns };
-	return sim_world_script(w, request, sizeof request / sizeof *request) == 0 &&
-	       sim_world_script(w, culprit, sizeof culprit / sizeof *culprit) == 1 &&
-	       sim_world_script(w, &report, 1) == REPORT;
-}
-
-static bool add_clients(struct sim_world *w, const struct sim_storm *s)
-{
-	struct sim_client_options victim = {
-		.name = "victim",
-		.script = 0,
-		.flags = CANCEL_CANCELLABLE,
-		.slo_ns = s->slo_ns,
-		.measured = true,
-		.gap = { .shape = SIM_FIXED, .mean = SIM_NS_PER_S / s->load_qps },
-		.timeout_ns = s->timeout_ns,
-		.retries = s->retries,
-		.retry_on_reject = s->retry_on_reject,
-	};
-	struct sim_client_options culprit = {
-		.name = "culprit",
-		.script = 1,
-		.class_index = 1,
-		.flags = s->culprit_exempt ? 0 : CANCEL_CANCELLABLE,
-		.signature = 0xc1,
-		.trigger = true,
-		.service = s->hold_ns == 0,
-		.first_ns = s->lock_at_ns,
-		.limit = 1,
-		.gap = { .shape = SIM_FIXED, .mean = 1 },
-		.retries_on_cancel = s->culprit_retries,
-		.backoff_ns = s->culprit_backoff_ns,
-		.progress = SIM_PROGRESS_TRUE,
-	};
-	struct sim_client_options report = {
-		.name = "report",
-		.script = REPORT,
-		.class_index = 2,
-		.flags = CANCEL_CANCELLABLE,
-		.signature = 0x2e,
-		.service = s->report_gap_ns == 0,
-		.first_ns = s->report_gap_ns / 2,
-		.gap = { .shape = SIM_FIXED, .mean = s->report_gap_ns },
-		.progress = SIM_PROGRESS_TRUE,
-	};
-	struct sim_client_options user = victim;
+	clients[CULPRIT].flags = s->culprit_exempt ? 0 : CANCEL_CANCELLABLE;
+	clients[CULPRIT].service = s->hold_ns == 0;
+	clients[CULPRIT].retries_on_cancel = s->culprit_retries;
+	clients[CULPRIT].backoff_ns = s->culprit_backoff_ns;
+	clients[REPORT].class_index = 2;
+	clients[REPORT].flags = CANCEL_CANCELLABLE;
+	clients[REPORT].trigger = false;
+	clients[REPORT].service = s->report_gap_ns == 0;
+	clients[REPORT].limit = 0;
+	clients[REPORT].gap.mean = s->report_gap_ns;
+	struct sim_client_options user = clients[VICTIM];
 	user.name = "user";
 	user.measured = false;
 	user.service = s->users == 0;
 	user.users = s->users;
 	user.think = (struct sim_dist){ .shape = SIM_EXPONENTIAL, .mean = SIM_NS_PER_S };
-	return sim_world_client(w, &victim) == VICTIM && sim_world_client(w, &culprit) == CULPRIT &&
-	       sim_world_client(w, &report) == REPORT && sim_world_client(w, &user) == USER;
+	return SIM_BUILD(w, resources, scripts, clients) && sim_world_client(w, &user) == USER;
 }
 
 struct sim_world *sim_storm_new(const struct sim_storm *storm, const char **why)
@@ -115,7 +80,7 @@ struct sim_world *sim_storm_new(const struct sim_storm *storm, const char **why)
 	if (s.load_qps == 0 || s.load_qps > SIM_NS_PER_S)
 		return NULL;
 	struct sim_world *w = sim_world_new(&options, why);
-	if (w && !(add_server(w, &s) && add_clients(w, &s))) {
+	if (w && !build(w, &s)) {
 		*why = "the storm's tables do not fit a world";
 		sim_world_free(w);
 		return NULL;
@@ -140,8 +105,7 @@ static void read_decisions(
 	const struct sim_storm *s, const struct sim_result *r, struct sim_storm_outcome *outcome)
 {
 	outcome->cancels = r->decisions_total;
-	for (size_t i = 0; i < r->decision_count; i++)
-		outcome->wrong_cancels += r->decisions[i].client != CULPRIT;
+	outcome->wrong_cancels = r->decision_count - sim_decisions_on(r, CULPRIT);
 	if (r->decision_count > 0)
 		outcome->decided_ns = r->decisions[0].decided_ns - s->lock_at_ns;
 }

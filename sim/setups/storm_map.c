@@ -61,23 +61,19 @@ static void put_boundary(struct sim_run *run)
 	};
 	static const uint64_t loads[] = { 151, 160, 180, 200, 225, 250, 280, 290, 299 };
 	size_t count = sizeof loads / sizeof *loads;
-	struct sim_table *table = sim_report_table(
-		run->report, "boundary", "The longest hold that heals", SIM_TABLE_ALL, columns, 3);
+	struct sim_table *table =
+		SIM_TABLE(run, "boundary", "The longest hold that heals", columns);
 	for (size_t i = 0; i < count; i++) {
 		struct sim_storm storm = { .load_qps = loads[i] };
-		sim_row(table);
-		sim_put_int(table, (int64_t)loads[i]);
-		sim_put_int(table, (int64_t)boundary_ms(loads[i]));
-		sim_put_real(table, (double)sim_storm_survivable_ns(&storm) / 1e6);
+		SIM_ROW(table, SIM_INT(loads[i]), SIM_INT(boundary_ms(loads[i])),
+			SIM_REAL((double)sim_storm_survivable_ns(&storm) / 1e6));
 		sim_progress(run, i + 1, count);
 	}
 }
 
 static void draw_row(struct sim_table *picture, uint64_t release_ms, const char *cells)
 {
-	sim_row(picture);
-	sim_put_int(picture, (int64_t)release_ms);
-	sim_put_text(picture, cells);
+	SIM_ROW(picture, SIM_INT(release_ms), SIM_TEXT(cells));
 }
 
 static void put_map(struct sim_run *run)
@@ -104,10 +100,8 @@ static void put_map(struct sim_run *run)
 		char line[(LOAD_TO - LOAD_FROM) / LOAD_STEP + 2] = { 0 };
 		for (uint64_t load = LOAD_FROM; load <= LOAD_TO; load += LOAD_STEP) {
 			enum sim_end end = end_of(load, release_ms, SECONDS);
-			sim_row(table);
-			sim_put_int(table, (int64_t)load);
-			sim_put_int(table, (int64_t)release_ms);
-			sim_put_text(table, sim_end_name(end));
+			SIM_ROW(table, SIM_INT(load), SIM_INT(release_ms),
+				SIM_TEXT(sim_end_name(end)));
 			sim_plot_cell(cells, (double)load, (double)release_ms,
 				end == SIM_HEALED	? 0
 				: end == SIM_METASTABLE ? 1

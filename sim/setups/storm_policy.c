@@ -49,8 +49,7 @@ int sim_defend(
 	sim_watch_read(run, &storm->world, &d->pipeline);
 	storm->world.seed = run->seed;
 	if (bits & SIM_DEFEND_TIMEOUT)
-		storm->world.statement_timeout_ns =
-			(uint64_t)sim_int(run, "statement_timeout_ms") * SIM_NS_PER_MS;
+		storm->world.statement_timeout_ns = sim_ns(run, "statement_timeout_ms");
 	if (!(bits & SIM_DEFEND_CANCEL))
 		storm->world.pipeline = NULL;
 	return 0;

@@ -7,8 +7,8 @@ void sim_watch_times(const struct sim_run *run, struct sim_world_options *option
 {
 	options->events_limit = run->events_limit;
 	options->control_ms = (uint32_t)sim_int(run, "window_ms");
-	options->deliver_ns = (uint64_t)(sim_real(run, "deliver_ms") * 1e6);
-	options->ack_ns = (uint64_t)(sim_real(run, "ack_ms") * 1e6);
+	options->deliver_ns = sim_ns(run, "deliver_ms");
+	options->ack_ns = sim_ns(run, "ack_ms");
 	options->rollback_ppm = (uint32_t)(sim_real(run, "rollback_pct") * 1e4);
 	options->pipeline = pipeline;
 	*pipeline = (struct cancel_pipeline_config){
