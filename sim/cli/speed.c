@@ -126,7 +126,7 @@ static struct sim_services *services_to_time(void)
 	struct sim_traffic_options clients = {
 		.loop = SIM_LOOP_POISSON,
 		.rate_qps = 1500.0,
-		.timeout_ns = 500 * SIM_NS_PER_MS,
+		.patience.timeout_ns = 500 * SIM_NS_PER_MS,
 	};
 	struct sim_services *services = sim_services_new(&options);
 	sim_services_add(services, &front);

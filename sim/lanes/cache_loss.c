@@ -74,8 +74,8 @@ static struct sim_services *build(struct sim_run *run, enum cure cure, uint64_t 
 		.loop = SIM_LOOP_POISSON,
 		.rate_qps = (double)sim_int(run, "load"),
 		.stop_ns = duration_ns - DRAIN_S * SIM_NS_PER_S,
-		.timeout_ns = sim_ns(run, "timeout_ms"),
-		.retries = cure == NO_RETRIES ? 0 : (uint32_t)sim_int(run, "retries"),
+		.patience.timeout_ns = sim_ns(run, "timeout_ms"),
+		.patience.retries = cure == NO_RETRIES ? 0 : (uint32_t)sim_int(run, "retries"),
 		.budget = cure == BUDGET ? SIM_BUDGET_BUCKET : SIM_BUDGET_NONE,
 		.budget_rate = (double)sim_int(run, "budget_per_s"),
 	};

@@ -102,7 +102,7 @@ static bool build(struct sim_trial *trial)
 	if (s->cancellable != BOTH && s->cancellable != WAITER_ONLY)
 		clients[WAITER].flags = CANCEL_BACKGROUND;
 	if (s->cancellable == GIVES_UP)
-		clients[WAITER].timeout_ns = sim_ns(run, "lock_timeout_ms");
+		clients[WAITER].patience.timeout_ns = sim_ns(run, "lock_timeout_ms");
 	return SIM_BUILD(trial->world, resources, scripts, clients);
 }
 

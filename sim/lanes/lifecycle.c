@@ -73,6 +73,13 @@ static double capacity(const struct sim_run *run)
 
 /* ---- The system ---- */
 
+static struct sim_patience patience_of(const struct sim_run *run)
+{
+	return (struct sim_patience){ .timeout_ns = sim_ns(run, "timeout_ms"),
+		.retries = (uint32_t)sim_int(run, "retries"),
+		.retry_on_reject = true };
+}
+
 static struct sim_services *build(struct sim_run *run, const struct plan *plan, uint64_t seed)
 {
 	bool cached = plan->kind == CACHE_WIPE;
@@ -92,9 +99,7 @@ static struct sim_services *build(struct sim_run *run, const struct plan *plan, 
 	struct sim_traffic_options clients = {
 		.loop = SIM_LOOP_POISSON,
 		.rate_qps = plan->load,
-		.timeout_ns = sim_ns(run, "timeout_ms"),
-		.retries = (uint32_t)sim_int(run, "retries"),
-		.retry_on_reject = true,
+		.patience = patience_of(run),
 	};
 	if (cached) { /* twice the load, half of it hits: an entry lives as long as two requests for
 			 it */
@@ -126,9 +131,7 @@ static void add_herd(struct sim_run *run, struct sim_services *services, uint64_
 		.stop_ns = at_ns + 1,
 		.burst_every_ns = SIM_NS_PER_S,
 		.burst = HERD,
-		.timeout_ns = sim_ns(run, "timeout_ms"),
-		.retries = (uint32_t)sim_int(run, "retries"),
-		.retry_on_reject = true,
+		.patience = patience_of(run),
 	};
 	sim_services_traffic(services, &herd);
 }

@@ -78,8 +78,8 @@ static bool build(struct sim_trial *trial)
 		.slo_ns = sim_ns(run, "slo_ms"),
 		.measured = true,
 		.gap = { .shape = SIM_EXPONENTIAL, .mean = gap_ns(run, s->load_pct) },
-		.timeout_ns = sim_ns(run, "timeout_ms"),
-		.retries = (uint32_t)sim_int(run, "retries"),
+		.patience.timeout_ns = sim_ns(run, "timeout_ms"),
+		.patience.retries = (uint32_t)sim_int(run, "retries"),
 		.draw = sim_draw_dist,
 		.draw_arg = (void *)&s->service,
 	} };

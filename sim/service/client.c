@@ -209,8 +209,8 @@ void task_send(struct sim_services *s, uint32_t index)
 	if (task->measured)
 		traffic->result.attempts++;
 	sim_budget_sent(&traffic->budget, now_of(s));
-	if (traffic->options.timeout_ns)
-		sim_events_add(&s->events, now_of(s) + traffic->options.timeout_ns,
+	if (traffic->options.patience.timeout_ns)
+		sim_events_add(&s->events, now_of(s) + traffic->options.patience.timeout_ns,
 			SIM_RANK_TIMEOUT, EVENT_TIMEOUT, index, task->generation);
 	call_send(s, index, NOBODY, traffic->options.service, 0);
 }
@@ -231,20 +231,6 @@ static bool hooks_allow(struct sim_services *s, const struct task *task)
 	return gate->policy.allow_retry(gate->policy.state, now_of(s), &attempt);
 }
 
-static uint64_t backoff_ns(struct sim_services *s, struct traffic *traffic, uint32_t attempt)
-{
-	const struct sim_traffic_options *o = &traffic->options;
-	uint64_t wait_ns = o->backoff_ns, most_ns = o->backoff_max_ns;
-	most_ns = most_ns ? most_ns : 32 * o->backoff_ns;
-	for (uint32_t i = 0; i < attempt && wait_ns < most_ns; i++)
-		wait_ns *= 2;
-	wait_ns = wait_ns < most_ns ? wait_ns : most_ns;
-	if (o->backoff_jitter && wait_ns > 0)
-		wait_ns = sim_rng_below(&traffic->rng, wait_ns + 1);
-	(void)s;
-	return wait_ns;
-}
-
 /* The attempt is lost. Another one, or the request is. */
 static void attempt_failed(struct sim_services *s, uint32_t index, bool timed_out, bool rejected)
 {
@@ -255,7 +241,7 @@ static void attempt_failed(struct sim_services *s, uint32_t index, bool timed_ou
 		&traffic->budget, now_of(s), &task->aws, task->attempt > 0, false, rejected);
 	bool again =
 		task->attempt < traffic->retries &&
-		(timed_out || traffic->options.retry_on_reject) && hooks_allow(s, task) &&
+		(timed_out || traffic->options.patience.retry_on_reject) && hooks_allow(s, task) &&
 		sim_budget_retry(&traffic->budget, now_of(s), &task->aws, timed_out, &traffic->rng);
 	if (!again) {
 		fail_request(s, index);
@@ -269,7 +255,9 @@ static void attempt_failed(struct sim_services *s, uint32_t index, bool timed_ou
 	next->live_calls = 0;
 	for (uint32_t i = 0; i < SIM_SERVICES_MAX; i++)
 		next->served[i] = 0;
-	sim_events_add(&s->events, now_of(s) + backoff_ns(s, traffic, next->attempt - 1),
+	sim_events_add(&s->events,
+		now_of(s) + sim_backoff_ns(
+				    &traffic->options.patience, next->attempt - 1, &traffic->rng),
 		SIM_RANK_ARRIVAL, EVENT_ATTEMPT, next_index, 0);
 	task_release(s, index);
 }

@@ -142,7 +142,7 @@ int sim_services_traffic(struct sim_services *s, const struct sim_traffic_option
 	traffic->options = *options;
 	traffic->budget = budget;
 	traffic->load = 1.0;
-	traffic->retries = options->retries;
+	traffic->retries = options->patience.retries;
 	traffic->windows = sim_alloc(s->seconds, sizeof(*traffic->windows));
 	traffic->level_originals = sim_alloc(levels, sizeof(*traffic->level_originals));
 	traffic->level_succeeded = sim_alloc(levels, sizeof(*traffic->level_succeeded));
@@ -243,8 +243,8 @@ static void apply(struct sim_services *s, const struct sim_change *change, bool 
 		if (change->kind == SIM_CHANGE_LOAD)
 			traffic->load = begins ? change->value : 1.0;
 		else
-			traffic->retries =
-				begins ? (uint32_t)change->value : traffic->options.retries;
+			traffic->retries = begins ? (uint32_t)change->value
+						  : traffic->options.patience.retries;
 		return;
 	}
 	struct service *service = &s->services[change->target];

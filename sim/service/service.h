@@ -21,6 +21,7 @@
 #include "sim/admission/gate.h"
 #include "sim/base/dist.h"
 #include "sim/base/histogram.h"
+#include "sim/base/patience.h"
 
 #define SIM_SERVICES_MAX 12
 #define SIM_SERVERS_MAX	 16 /* of a service */
@@ -92,11 +93,7 @@ struct sim_traffic_options { /* zero = default */
 	uint32_t burst;
 	uint64_t day_ns; /* not 0: the rate follows a day, its peak peak_ratio times the mean */
 	double peak_ratio;
-	uint64_t timeout_ns; /* [never] */
-	uint32_t retries;
-	bool retry_on_reject;
-	uint64_t backoff_ns, backoff_max_ns; /* before a retry, doubling; 0: at once */
-	bool backoff_jitter;		     /* uniform in [0, backoff] */
+	struct sim_patience patience;
 	enum sim_budget_kind budget;
 	double budget_rate; /* BUCKET: a second; FINAGLE, ENVOY: a share; 0: the kind's own */
 	uint64_t budget_burst;

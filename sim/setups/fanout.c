@@ -78,7 +78,7 @@ static void add_front(struct sim_run *run, struct sim_services *services,
 		.rate_qps = fanout->feed_qps[front] / calls,
 		.users = USERS,
 		.stop_ns = stop_ns,
-		.timeout_ns = sim_ns(run, "timeout_ms"),
+		.patience.timeout_ns = sim_ns(run, "timeout_ms"),
 	};
 	ramp(run, services, (uint32_t)sim_services_traffic(services, &traffic));
 }

@@ -45,16 +45,16 @@ static bool build(struct sim_world *w, const struct sim_storm *s)
 			.slo_ns = s->slo_ns,
 			.measured = true,
 			.gap = { .shape = SIM_FIXED, .mean = SIM_NS_PER_S / s->load_qps },
-			.timeout_ns = s->timeout_ns,
-			.retries = s->retries,
-			.retry_on_reject = s->retry_on_reject },
+			.patience = { .timeout_ns = s->timeout_ns,
+				.retries = s->retries,
+				.retry_on_reject = s->retry_on_reject } },
 		[CULPRIT] = sim_background_task("culprit", CULPRIT, 0xc1, s->lock_at_ns),
 		[REPORT] = sim_background_task("report", REPORT, 0x2e, s->report_gap_ns / 2),
 	};
 	clients[CULPRIT].flags = s->culprit_exempt ? 0 : CANCEL_CANCELLABLE;
 	clients[CULPRIT].service = s->hold_ns == 0;
 	clients[CULPRIT].retries_on_cancel = s->culprit_retries;
-	clients[CULPRIT].backoff_ns = s->culprit_backoff_ns;
+	clients[CULPRIT].patience.backoff_ns = s->culprit_backoff_ns;
 	clients[REPORT].class_index = 2;
 	clients[REPORT].flags = CANCEL_CANCELLABLE;
 	clients[REPORT].trigger = false;

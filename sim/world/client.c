@@ -130,22 +130,11 @@ static void settle(struct sim_world *w, uint32_t request, bool success)
 		think(w, r->client);
 }
 
-static uint64_t backoff_ns(struct world_client *c, uint32_t attempt)
-{
-	const struct sim_client_options *o = &c->options;
-	uint64_t wait_ns = o->backoff_ns;
-	for (uint32_t i = 0; i < attempt && wait_ns < o->backoff_max_ns; i++)
-		wait_ns *= 2;
-	if (wait_ns > o->backoff_max_ns)
-		wait_ns = o->backoff_max_ns;
-	return o->backoff_jitter && wait_ns ? sim_rng_below(&c->rng, wait_ns + 1) : wait_ns;
-}
-
 static void again(struct sim_world *w, uint32_t request)
 {
 	struct world_request *r = &w->requests[request];
 	struct world_client *c = &w->clients[r->client];
-	uint64_t wait_ns = backoff_ns(c, r->attempt);
+	uint64_t wait_ns = sim_backoff_ns(&c->options.patience, r->attempt, &c->rng);
 	r->attempt++;
 	world_request_hold(w, request);
 	world_at(w, w->clock.now_ns + wait_ns, SIM_RANK_ARRIVAL, EVENT_RETRY, request, 0);
@@ -157,7 +146,7 @@ static void attempt_failed(struct sim_world *w, uint32_t request)
 	struct world_request *r = &w->requests[request];
 	const struct world_client *c = &w->clients[r->client];
 	struct sim_attempt attempt;
-	if (r->attempt - r->cancels >= c->options.retries) {
+	if (r->attempt - r->cancels >= c->options.patience.retries) {
 		settle(w, request, false);
 		return;
 	}
@@ -179,7 +168,7 @@ void world_client_give_up(struct sim_world *w, uint32_t request)
 static void rejected(struct sim_world *w, uint32_t request)
 {
 	const struct world_client *c = &w->clients[w->requests[request].client];
-	if (c->options.retry_on_reject)
+	if (c->options.patience.retry_on_reject)
 		attempt_failed(w, request);
 	else
 		settle(w, request, false);
@@ -216,7 +205,7 @@ static void turn_away(struct sim_world *w, uint32_t request)
 static void wait_for(struct sim_world *w, uint32_t task)
 {
 	const struct world_task *t = &w->tasks[task];
-	uint64_t timeout_ns = w->clients[t->client].options.timeout_ns;
+	uint64_t timeout_ns = w->clients[t->client].options.patience.timeout_ns;
 	uint64_t lead_ns = w->options.zombie_lead_ns;
 	if (timeout_ns == 0)
 		return;
@@ -275,8 +264,8 @@ void world_client_deadline(struct sim_world *w, uint64_t id)
 		return;
 	struct world_task *t = &w->tasks[index];
 	world_request_hold(w, t->request);
-	world_at(w, t->arrival_ns + w->clients[t->client].options.timeout_ns, SIM_RANK_TIMEOUT,
-		EVENT_TIRED, t->request, 0);
+	world_at(w, t->arrival_ns + w->clients[t->client].options.patience.timeout_ns,
+		SIM_RANK_TIMEOUT, EVENT_TIRED, t->request, 0);
 	t->left = true; /* nobody will read its answer */
 	world_cancel(w, index, REASON_ZOMBIE);
 }

@@ -167,7 +167,6 @@ int sim_world_client(struct sim_world *w, const struct sim_client_options *optio
 	struct world_client *client = &w->clients[w->client_count];
 	client->options = *options;
 	struct sim_client_options *o = &client->options;
-	o->backoff_max_ns = or_default(o->backoff_max_ns, 32 * o->backoff_ns);
 	o->rollback_ppm = (uint32_t)or_default(o->rollback_ppm, w->options.rollback_ppm);
 	sim_rng_init(&client->rng, w->options.seed, w->client_count);
 	return (int)w->client_count++;

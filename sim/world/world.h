@@ -21,6 +21,7 @@
 #include <cancel/policy.h>
 
 #include "sim/base/dist.h"
+#include "sim/base/patience.h"
 #include "sim/base/policy.h"
 #include "sim/base/rng.h"
 
@@ -126,15 +127,10 @@ struct sim_client_options { /* zero = default */
 	/* Closed loop instead: this many users, each thinking between answer and next request. */
 	uint32_t users;
 	struct sim_dist think;
-	uint64_t timeout_ns;	    /* the client leaves; 0: never */
-	uint32_t retries;	    /* after a timeout, and after a reject with retry_on_reject */
+	struct sim_patience patience;
 	uint32_t retries_on_cancel; /* after the server cancelled it */
-	bool retry_on_reject;
-	uint64_t backoff_ns;	  /* before a retry, doubling each time; 0: at once */
-	uint64_t backoff_max_ns;  /* [32 × backoff_ns] */
-	bool backoff_jitter;	  /* uniform in [0, backoff] */
-	uint32_t reject_script;	  /* what a reject costs the server (script + 1); 0: nothing */
-	uint32_t deaf_deliveries; /* cancels it ignores before it obeys */
+	uint32_t reject_script;	    /* what a reject costs the server (script + 1); 0: nothing */
+	uint32_t deaf_deliveries;   /* cancels it ignores before it obeys */
 	enum sim_progress progress;
 	uint32_t progress_ppm; /* the parameter above */
 	uint32_t rollback_ppm; /* of the work done; 0: the world's */

@@ -42,8 +42,8 @@ static void one_service_gives_the_golden_windows_of_lane_1(void **state)
 		struct sim_traffic_options clients = {
 			.loop = SIM_LOOP_FIXED,
 			.rate_qps = loads[i],
-			.timeout_ns = S,
-			.retries = 1,
+			.patience.timeout_ns = S,
+			.patience.retries = 1,
 		};
 		struct sim_change outage = { .kind = SIM_CHANGE_OUTAGE,
 			.server = -1,
@@ -222,8 +222,8 @@ static void a_user_supplies_a_policy_by_three_hooks(void **state)
 	};
 	struct sim_traffic_options clients = { .loop = SIM_LOOP_FIXED,
 		.rate_qps = 100.0,
-		.retries = 1,
-		.retry_on_reject = true,
+		.patience.retries = 1,
+		.patience.retry_on_reject = true,
 		.stop_ns = 10 * S };
 	struct sim_traffic_result traffic;
 	sim_services_add(services, &server);
@@ -329,7 +329,7 @@ static struct sim_services *cached(bool single_flight, bool late, uint64_t db_ns
 		.work = { .shape = SIM_FIXED, .mean = db_ns } };
 	struct sim_traffic_options clients = { .loop = SIM_LOOP_POISSON,
 		.rate_qps = 500.0,
-		.timeout_ns = 100 * MS,
+		.patience.timeout_ns = 100 * MS,
 		.stop_ns = 20 * S };
 	sim_services_add(services, &app);
 	sim_services_add(services, &db);
@@ -393,7 +393,7 @@ static void levels_on_replies_move_rejects_upstream(void **state)
 		};
 		struct sim_traffic_options clients = { .loop = SIM_LOOP_POISSON,
 			.rate_qps = 200.0,
-			.timeout_ns = 500 * MS,
+			.patience.timeout_ns = 500 * MS,
 			.stop_ns = 240 * S };
 		struct sim_service_result result;
 		struct sim_traffic_result traffic;
@@ -423,9 +423,9 @@ static void every_budget_keeps_retries_below_the_load(void **state)
 							      .mean = 5 * MS } };
 		struct sim_traffic_options clients = { .loop = SIM_LOOP_FIXED,
 			.rate_qps = 180.0,
-			.timeout_ns = 500 * MS,
-			.retries = 3,
-			.retry_on_reject = true,
+			.patience.timeout_ns = 500 * MS,
+			.patience.retries = 3,
+			.patience.retry_on_reject = true,
 			.budget = kind,
 			.budget_rate = kind == SIM_BUDGET_BUCKET ? 5.0 : 0.0,
 			.stop_ns = 60 * S };

@@ -21,9 +21,8 @@ static const struct cancel_pipeline_config act = { .act = true };
 static struct sim_world_options watched(uint64_t seconds)
 {
 	return (struct sim_world_options){
-		.duration_ns = seconds * S,
-		.pipeline = &act,
-		.check = true };
+		.duration_ns = seconds * S, .pipeline = &act, .check = true
+	};
 }
 
 /* One table; readers hold it for 2 ms, the culprit's script is the test's. */
@@ -52,8 +51,7 @@ static struct sim_world *table_world(
 
 static struct sim_client_options culprit_options(void)
 {
-	return (struct sim_client_options){
-		.script = CULPRIT,
+	return (struct sim_client_options){ .script = CULPRIT,
 		.class_index = 1,
 		.flags = CANCEL_CANCELLABLE,
 		.signature = 7,
@@ -170,7 +168,7 @@ static void each_retry_of_a_cancelled_client_is_a_new_task(void **state)
 	struct sim_client_options culprit = culprit_options();
 	struct sim_result r;
 	culprit.retries_on_cancel = 2;
-	culprit.backoff_ns = 200 * MS;
+	culprit.patience.backoff_ns = 200 * MS;
 	struct sim_world *w = table_world(&options, hold_10_s, 3);
 	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
 	run(w, &r);
@@ -184,15 +182,13 @@ static void each_retry_of_a_cancelled_client_is_a_new_task(void **state)
 static void a_quarantined_signature_is_kept_out_until_it_expires(void **state)
 {
 	(void)state;
-	const struct cancel_pipeline_config quarantine = {
-		.act = true, .quarantine_ms = 3000
-	};
+	const struct cancel_pipeline_config quarantine = { .act = true, .quarantine_ms = 3000 };
 	struct sim_world_options options = watched(11);
 	struct sim_client_options culprit = culprit_options();
 	struct sim_result r;
 	options.pipeline = &quarantine;
 	culprit.retries_on_cancel = 4;
-	culprit.backoff_ns = 500 * MS; /* returns after 0.5, 1, 2 s more */
+	culprit.patience.backoff_ns = 500 * MS; /* returns after 0.5, 1, 2 s more */
 	struct sim_world *w = table_world(&options, hold_10_s, 3);
 	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
 	run(w, &r);
@@ -245,7 +241,7 @@ static uint64_t child_stopped_ms(struct sim_world_options options)
 	struct sim_client_options client = { .measured = true,
 		.limit = 1,
 		.gap = { .shape = SIM_FIXED, .mean = 1 },
-		.timeout_ns = S };
+		.patience.timeout_ns = S };
 	assert_int_equal(sim_world_client(w, &client), 0);
 	client.script = client.node = 1;
 	client.service = true;
@@ -284,9 +280,9 @@ static void a_policy_rejects_and_a_reject_costs_what_it_costs(void **state)
 	(void)state;
 	const char *why;
 	struct sim_result r;
-	struct sim_world_options options = { .duration_ns = 2 * S,
-		.policy = { .admit = admit_every_second },
-		.check = true };
+	struct sim_world_options options = {
+		.duration_ns = 2 * S, .policy = { .admit = admit_every_second }, .check = true
+	};
 	struct sim_world *w = sim_world_new(&options, &why);
 	sim_world_resource(
 		w, &(struct sim_resource_options){ .type = CANCEL_QUEUE, .capacity = 1 });
@@ -299,8 +295,8 @@ static void a_policy_rejects_and_a_reject_costs_what_it_costs(void **state)
 	struct sim_client_options client = { .measured = true,
 		.limit = 2,
 		.reject_script = 2,
-		.retry_on_reject = true,
-		.retries = 2,
+		.patience.retry_on_reject = true,
+		.patience.retries = 2,
 		.gap = { .shape = SIM_FIXED, .mean = MS } };
 	assert_int_equal(sim_world_client(w, &client), 0);
 	run(w, &r);
@@ -318,18 +314,16 @@ static void a_policy_rejects_and_a_reject_costs_what_it_costs(void **state)
 static void a_closed_loop_hides_a_stall_that_an_open_loop_shows(void **state)
 {
 	(void)state;
-	struct sim_world_options options = {
-		.duration_ns = 10 * S, .check = true
-	};
+	struct sim_world_options options = { .duration_ns = 10 * S, .check = true };
 	const struct sim_step stall[] = {
 		{ .kind = SIM_STEP_LOCK, .mode = CANCEL_EXCLUSIVE },
 		{ .kind = SIM_STEP_COMPUTE, .amount = S },
 		{ .kind = SIM_STEP_UNLOCK, .mode = CANCEL_EXCLUSIVE },
 	};
 	struct sim_client_options culprit = culprit_options();
-	struct sim_client_options user = { .slo_ns = 20 * MS,
-		.users = 1,
-		.think = { .shape = SIM_FIXED, .mean = 8 * MS } };
+	struct sim_client_options user = {
+		.slo_ns = 20 * MS, .users = 1, .think = { .shape = SIM_FIXED, .mean = 8 * MS }
+	};
 	struct sim_result r;
 	struct sim_world *w = table_world(&options, stall, 3);
 	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);

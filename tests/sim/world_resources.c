@@ -17,9 +17,9 @@
 static struct sim_world *new_world(uint64_t duration_ms)
 {
 	const char *why;
-	struct sim_world_options options = { .duration_ns = duration_ms * MS,
-		.seed = 7,
-		.check = true };
+	struct sim_world_options options = {
+		.duration_ns = duration_ms * MS, .seed = 7, .check = true
+	};
 	struct sim_world *w = sim_world_new(&options, &why);
 	assert_non_null(w);
 	return w;
@@ -194,13 +194,14 @@ static void many_random_readers_and_scans_keep_every_invariant(void **state)
 						 .hit_ns = 1000,
 						 .miss_ns = MS,
 						 .next_page_ns = MS / 20 });
-	struct sim_client_options client = { .script = (uint32_t)read_script(w, pool, SIM_READ_RANDOM, 3, 0, 30),
+	struct sim_client_options client = { .script = (uint32_t)read_script(
+						     w, pool, SIM_READ_RANDOM, 3, 0, 30),
 		.measured = true,
 		.gap = { .shape = SIM_EXPONENTIAL, .mean = 5 * MS },
-		.timeout_ns = 40 * MS,
-		.retries = 2,
-		.backoff_ns = MS,
-		.backoff_jitter = true };
+		.patience.timeout_ns = 40 * MS,
+		.patience.retries = 2,
+		.patience.backoff_ns = MS,
+		.patience.backoff_jitter = true };
 	int point = sim_world_client(w, &client);
 	client.script = (uint32_t)read_script(w, pool, SIM_READ_SEQUENTIAL, 60, 100, 60);
 	client.gap.mean = 300 * MS;
@@ -249,8 +250,8 @@ static void a_client_that_leaves_retries_and_its_old_attempt_is_a_zombie(void **
 		.measured = true,
 		.limit = 1,
 		.gap = { .shape = SIM_FIXED, .mean = 1 },
-		.timeout_ns = 30 * MS,
-		.retries = 2 };
+		.patience.timeout_ns = 30 * MS,
+		.patience.retries = 2 };
 	struct sim_step busy[] = {
 		{ .kind = SIM_STEP_SLOT, .resource = (uint8_t)slots, .amount = 1 },
 		{ .kind = SIM_STEP_COMPUTE, .amount = 50 * MS },
