@@ -8,8 +8,9 @@
  *   X_init(&x, &options)     0 or CANCEL_EINVAL; zero in an option means its default
  *   X_admit(&x, now_ns, …)   may this go ahead?
  *   X_observe(&x, now_ns, …) what became of it
- * Options carry struct_size first (the rule is in cancel.h); NULL options are all defaults. Units come last in names.
- * Nothing here is thread-safe by itself; cancel/admission_shared.h wraps what servers share.
+ * Options carry struct_size first (the rule is in cancel.h); NULL options are all defaults. Units
+ * come last in names. Nothing here is thread-safe by itself; cancel/admission_shared.h wraps what
+ * servers share.
  */
 #ifndef CANCEL_ADMISSION_H
 #define CANCEL_ADMISSION_H

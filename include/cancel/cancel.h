@@ -24,12 +24,13 @@
  * Words used throughout:
  *	current task   the task bound to the calling thread; calls without a task argument act on it
  *	untracked      id 0, or no current task: every call accepts it and does nothing
- *	struct_size    the first member of every options struct, set to its sizeof. A caller compiled
- *	               with an older header leaves out what it does not know, which means default; of
- *	               a newer one, what this library does not know is ignored. A struct_size that was
- *	               not set is an error, or counted where the call cannot fail
- *	counted        misuse never fails and never stops the host: it is counted (observe.h), said
- *	               once in the log, and otherwise without effect
+ *	struct_size    the first member of every options struct, set to its sizeof. A caller
+ *	               compiled with an older header leaves out what it does not know, which means
+ *	               default; of a newer one, what this library does not know is ignored. A
+ *	               struct_size that was not set is an error, or counted where the call cannot
+ *	               fail
+ *	counted        misuse never fails and never stops the host: it is counted (observe.h),
+ *	               logged once, and otherwise without effect
  *
  * Cost classes, on a 3 GHz machine:
  *	hot     a few nanoseconds; no read-modify-write, lock, allocation or system call
@@ -71,7 +72,7 @@ enum cancel_mode {
 
 /*
  * A kind of request. Tasks name their class by index. A class without an SLO learns one: 3 x the
- * p99 of its first 30 s, said in the log once. Background tasks neither bear a class's SLO nor
+ * p99 of its first 30 s, and logs it once. Background tasks neither bear a class's SLO nor
  * teach it one.
  */
 struct cancel_class {
@@ -83,7 +84,7 @@ struct cancel_class {
 /*
  * Zero means the default, given in brackets. struct_size must be set. Every option can be
  * overridden by the environment variable named beside it, so that an operator can change an
- * installed server; a value that does not parse is said in the log and ignored. The thresholds of
+ * installed server; a value that does not parse is logged and ignored. The thresholds of
  * `pipeline` follow the same rule: CANCEL_ + the field's name in capitals, as in
  * CANCEL_CONTENTION_PPM.
  */

@@ -196,8 +196,8 @@ const struct cancel_estimator *cancel_estimator_find(const char *name);
 /*
  * The thresholds: name, default, smallest and largest value, what it means. A row here is all there
  * is to a threshold: the field of struct cancel_pipeline_config, its default, its range, the option
- * and the environment variable of that name (observe.h), and its line in docs/thresholds.md are made
- * from it. Why each default is what it is: docs/policy.md. A new row is the last one.
+ * and the environment variable of that name (observe.h), and its line in docs/thresholds.md are
+ * made from it. Why each default is what it is: docs/policy.md. A new row is the last one.
  */
 #define CANCEL_THRESHOLDS(X)                                                                       \
 	X(late_share_ppm, 10000, 1, CANCEL_PPM,                                                    \
@@ -229,10 +229,10 @@ const struct cancel_estimator *cancel_estimator_find(const char *name);
 		"a LOCK or QUEUE leaves the score when the eligible together have less than this " \
 		"share of its delay")
 
-/* Zero means the default, given in brackets or in the row of the threshold. struct_size must be set;
- * a shorter structure of an older caller means defaults for the rest, and what a longer one of a
- * newer caller has more is ignored. A threshold outside its range and more than 1,048,576 slots are
- * refused. */
+/* Zero means the default, given in brackets or in the row of the threshold. struct_size must be
+ * set; a shorter structure of an older caller means defaults for the rest, and what a longer one of
+ * a newer caller has more is ignored. A threshold outside its range and more than 1,048,576 slots
+ * are refused. */
 struct cancel_pipeline_config {
 	size_t struct_size;
 	uint32_t task_limit; /* [4096] slots a ledger may name */

@@ -2,9 +2,9 @@
 /* Finagle's retry budget: a balance over the last ten seconds and a reserve below it. */
 #include <cancel/admission/retry_finagle.h>
 
+#include "libcancel/admission/slices.h"
 #include "libcancel/base/fixed.h"
 #include "libcancel/base/struct_size.h"
-#include "libcancel/admission/slices.h"
 
 #define SHARE_PPM_DEFAULT 200000u
 #define SHARE_PPM_MAX	  1000000000u

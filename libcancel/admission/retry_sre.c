@@ -5,8 +5,8 @@
  */
 #include <cancel/admission/retry_sre.h>
 
-#include "libcancel/base/struct_size.h"
 #include "libcancel/admission/slices.h"
+#include "libcancel/base/struct_size.h"
 
 #define K_MILLI_DEFAULT	 2000u
 #define WHILE_NS_DEFAULT UINT64_C(120000000000)

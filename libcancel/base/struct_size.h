@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * struct_size.h - reads a struct whose caller may have been compiled with an older or a newer header.
+ * struct_size.h - reads a struct whose caller may have been compiled with an older or a newer
+ * header.
  *
  * The first member of such a struct is `size_t struct_size`, the size its caller knows. One rule
  * holds for all of them:

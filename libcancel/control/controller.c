@@ -14,19 +14,19 @@
 #include <time.h>
 
 #include "libcancel/control/collect.h"
+#include "libcancel/control/decisions.h"
 #include "libcancel/control/deliver.h"
-#include "libcancel/control/learn.h"
 #include "libcancel/control/log.h"
-#include "libcancel/control/record.h"
 #include "libcancel/control/rerun.h"
+#include "libcancel/control/slo_learner.h"
 #include "libcancel/control/text.h"
 #include "libcancel/control/thread.h"
 #include "libcancel/diag/probes.h"
 #include "libcancel/sys/clock.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/event.h"
+#include "libcancel/track/library_state.h"
 #include "libcancel/track/resource.h"
-#include "libcancel/track/run.h"
 #include "libcancel/track/slot.h"
 
 #define TICK_NS	  10000000u
@@ -106,7 +106,7 @@ static bool send(const struct cancel_decision *d)
 
 /* What cannot be sent (the queue is full) was not acted on: all who are told of the decision hear
  * so, and the pipeline hears that it need not wait for a release. */
-static void act(struct cancel_verdict *v)
+static void carry_out(struct cancel_verdict *v)
 {
 	if (!v->cancel || send(&v->decision))
 		return;
@@ -165,20 +165,20 @@ static void show(const struct cancel_ledger *l, const struct cancel_verdict *v, 
 
 static void each_second(uint64_t now_ns)
 {
-	const char *fault = load_acquire(&run.fault);
+	const char *why = load_acquire(&library_state.disabled_by);
 	if (now_ns < c.next_second_ns)
 		return;
 	c.next_second_ns = now_ns + NS_PER_S;
-	learn_step(now_ns);
+	slo_learner_step(now_ns);
 	log_misuse();
-	if (fault) {
-		store_relaxed(&run.fault, NULL);
+	if (why) {
+		store_relaxed(&library_state.disabled_by, NULL);
 		log_line("internal inconsistency: %s; the library is off until it is started again",
-			fault);
+			why);
 	}
 }
 
-/* One controller turn: look, judge, act, remember. */
+/* One controller turn: collect, judge, act, remember. */
 static void turn(void)
 {
 	uint64_t now_ns = clock_precise_ns();
@@ -187,7 +187,7 @@ static void turn(void)
 	collect(&c.collector, now_ns);
 	ledger->action_stuck = c.action_stuck;
 	cancel_pipeline_step(c.pipeline, ledger, &c.verdict);
-	act(&c.verdict);
+	carry_out(&c.verdict);
 	apply_precision(c.verdict.precise);
 	uint64_t took_ns = clock_precise_ns() - now_ns;
 	rerun_turn(&c.verdict);
@@ -195,8 +195,8 @@ static void turn(void)
 	count_verdict(&c.verdict);
 	show(ledger, &c.verdict, took_ns);
 	PROBE3(window, now_ns, c.verdict.overload, c.verdict.late_share_ppm);
-	records_take(&c.verdict);
-	records_window(ledger, &c.verdict);
+	decisions_take(&c.verdict);
+	decisions_window(ledger, &c.verdict);
 }
 
 /* ---- Options that change while it runs ------------------------------------------------------- */
@@ -215,9 +215,9 @@ static void apply_slo(uint32_t index, uint64_t slo_ns)
 	bool was_given = c.slo_given[index];
 	c.slo_given[index] = slo_ns != 0;
 	if (slo_ns || was_given)
-		store_relaxed(&run.classes[index].slo_ns, slo_ns);
+		store_relaxed(&library_state.classes[index].slo_ns, slo_ns);
 	if (!slo_ns && was_given)
-		store_relaxed(&run.learning, true);
+		store_relaxed(&library_state.learning, true);
 }
 
 /* options.c has checked each value; what the core still refuses leaves it as it was. */
@@ -272,7 +272,7 @@ static void *controller_main(void *ignored)
 		uint64_t now_ns = clock_precise_ns();
 		publish(now_ns);
 		watch_action(now_ns);
-		if (tick_ns >= turn_ns && run_is_on()) {
+		if (tick_ns >= turn_ns && library_is_on()) {
 			if (clock_monotonic_ns() > turn_ns + window_ns)
 				count(CANCEL_COUNT_late_turns);
 			turn();
@@ -297,7 +297,7 @@ static int prepare_pipeline(void)
 	return cancel_pipeline_init(c.pipeline, bytes, &c.options.pipeline);
 }
 
-static void let_go(void)
+static void release(void)
 {
 	free(c.pipeline);
 	c.pipeline = NULL;
@@ -357,13 +357,13 @@ int controller_start(const struct options *o)
 	if (!error)
 		error = deliver_start();
 	if (error) {
-		let_go();
+		release();
 		return error;
 	}
 	error = thread_start(&c.thread, controller_main, "cancel-control");
 	if (error) {
 		deliver_stop();
-		let_go();
+		release();
 	}
 	return error;
 }
@@ -378,7 +378,7 @@ void controller_stop(void)
 	pthread_cond_destroy(&c.changed);
 	deliver_stop();
 	log_misuse(); /* what the last second brought */
-	let_go();
+	release();
 }
 
 void controller_change(const struct options *o)

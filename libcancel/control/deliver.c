@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * deliver.c - owns the delivery thread and its queue. The thread takes a task to DELIVERING, runs
- * the host's action there, and says what became of it. word.c argues why that is safe.
+ * the host's action there, and says what became of it. state_word.c argues why that is safe.
  *
  * A thread of its own, because an action is the host's code: however long it takes, the controller
  * goes on looking. No lock is held while an action runs.
@@ -14,8 +14,8 @@
 #include "libcancel/diag/probes.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/event.h"
-#include "libcancel/track/run.h"
-#include "libcancel/track/word.h"
+#include "libcancel/track/library_state.h"
+#include "libcancel/track/state_word.h"
 
 #define QUEUE_MAX 64
 #define STALE_NS  1000000000u
@@ -41,7 +41,7 @@ static void run_action(struct slot *s, const struct delivery *d)
 	};
 	if (cold->action) {
 		cold->action(&request, cold->action_arg);
-	} else if (cold->thread_valid && load_relaxed(&run.thread_cancel)) {
+	} else if (cold->thread_valid && load_relaxed(&library_state.thread_cancel)) {
 		store_relaxed(&cold->thread_cancelled, true);
 		pthread_cancel(cold->thread);
 	}
@@ -57,11 +57,11 @@ static bool is_stale(const struct delivery *d, uint64_t now_ns)
 static void deliver(const struct delivery *d)
 {
 	struct slot *s = slot_at(id_index(d->task));
-	enum word_delivery how = WORD_GONE;
+	enum state_word_delivery how = STATE_WORD_GONE;
 	uint64_t now_ns = clock_precise_ns();
-	if (s && run_is_on() && !is_stale(d, now_ns))
-		how = word_deliver(s, d->task, d->reason != CANCEL_REASON_MANUAL);
-	if (how != WORD_DELIVER) {
+	if (s && library_is_on() && !is_stale(d, now_ns))
+		how = state_word_deliver(s, d->task, d->reason != CANCEL_REASON_MANUAL);
+	if (how != STATE_WORD_DELIVER) {
 		count(CANCEL_COUNT_ignored);
 		event_post(CANCEL_EVENT_IGNORED, d->task, now_ns, 0);
 		return;
@@ -78,7 +78,7 @@ static void deliver(const struct delivery *d)
 	count(CANCEL_COUNT_delivered);
 	PROBE2(delivered, d->task, d->reason);
 	event_post(CANCEL_EVENT_DELIVERED, d->task, now_ns, 0);
-	word_delivered(s);
+	state_word_delivered(s);
 }
 
 static bool pop(struct delivery *d)
@@ -170,15 +170,15 @@ int cancel_deliver(struct cancel_task task)
 		count(CANCEL_COUNT_called_from_action);
 		return CANCEL_ESTATE;
 	}
-	if (!run_is_on())
+	if (!library_is_on())
 		return CANCEL_ESTATE;
 	struct slot *s = slot_at(id_index(task.id));
-	uint64_t word = s ? load_acquire(&s->word) : 0;
-	if (!word_is(word, task.id))
+	uint64_t word = s ? load_acquire(&s->state_word) : 0;
+	if (!state_word_is(word, task.id))
 		return CANCEL_ENOTASK;
 	if (!(load_relaxed(&s->flags) & CANCEL_CANCELLABLE))
 		return CANCEL_EINVAL;
-	if (word_state(word) == SLOT_BLOCKED)
+	if (state_in(word) == SLOT_BLOCKED)
 		return CANCEL_EBUSY;
 	struct delivery d = { .task = task.id, .reason = CANCEL_REASON_MANUAL };
 	return deliver_push(&d) ? 0 : CANCEL_EBUSY;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.c - owns what is said, and that it is said once. Tracked threads never log: they count, and
- * the controller says what was counted; so no host code runs inside a hot call.
+ * log.c - owns the log, in which each kind of line stands once. Tracked threads never log: they
+ * count, and the controller logs what was counted; so no host code runs inside a hot call.
  */
 #include "libcancel/control/log.h"
 
@@ -12,9 +12,9 @@
 
 static void (*host_line)(void *arg, const char *line);
 static void *host_arg;
-static bool said[CANCEL_COUNTER_COUNT];
+static bool logged[CANCEL_COUNTER_COUNT];
 
-#define SAID_ONCE CANCEL_COUNT_turns /* the counters before this one are misuse or full tables */
+#define LOGGED_ONCE CANCEL_COUNT_turns /* the counters before this one are misuse or full tables */
 
 void log_to(void (*line)(void *arg, const char *line), void *arg)
 {
@@ -39,10 +39,10 @@ void log_misuse(void)
 {
 	uint64_t totals[CANCEL_COUNTER_COUNT];
 	count_read(totals);
-	for (int i = 0; i < SAID_ONCE; i++) {
-		if (said[i] || !totals[i])
+	for (int i = 0; i < LOGGED_ONCE; i++) {
+		if (logged[i] || !totals[i])
 			continue;
-		said[i] = true;
+		logged[i] = true;
 		log_line("%s: %s; counted from now on, not said again",
 			cancel_counter_name((enum cancel_counter)i),
 			cancel_counter_text((enum cancel_counter)i));
@@ -52,5 +52,5 @@ void log_misuse(void)
 void log_forget(void)
 {
 	for (int i = 0; i < CANCEL_COUNTER_COUNT; i++)
-		said[i] = false;
+		logged[i] = false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.h - the few lines this library says.
+ * log.h - the few lines this library logs.
  */
 #ifndef CANCEL_CONTROL_LOG_H
 #define CANCEL_CONTROL_LOG_H
@@ -13,7 +13,7 @@ void log_to(void (*line)(void *arg, const char *line), void *arg);
 /* One line, cut to CANCEL_TEXT_MAX. Start, stop and the controller thread only. */
 __attribute__((format(printf, 1, 2))) void log_line(const char *format, ...);
 
-/* Says each kind of misuse that has been counted, once. Controller thread. */
+/* Logs each kind of misuse that has been counted, once. Controller thread. */
 void log_misuse(void);
 void log_forget(void);
 

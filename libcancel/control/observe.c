@@ -9,10 +9,10 @@
 
 #include "libcancel/control/controller.h"
 #include "libcancel/track/count.h"
+#include "libcancel/track/library_state.h"
 #include "libcancel/track/read.h"
 #include "libcancel/track/resource.h"
-#include "libcancel/track/run.h"
-#include "libcancel/track/word.h"
+#include "libcancel/track/state_word.h"
 
 static bool read_task(struct slot *s, uint64_t now_ns, struct cancel_task_info *info)
 {
@@ -27,7 +27,7 @@ static bool read_task(struct slot *s, uint64_t now_ns, struct cancel_task_info *
 	info->state = (enum cancel_task_state)t.state;
 	info->class_index = t.class_index;
 	info->flags = t.flags;
-	info->bound = load_relaxed(&s->word) & WORD_BOUND;
+	info->bound = load_relaxed(&s->state_word) & STATE_WORD_BOUND;
 	info->slo_ns = t.slo_ns;
 	info->episode_ns =
 		t.episode_start_ns && now_ns > t.episode_start_ns ? now_ns - t.episode_start_ns : 0;
@@ -36,7 +36,7 @@ static bool read_task(struct slot *s, uint64_t now_ns, struct cancel_task_info *
 	info->progress_expected = t.progress_expected;
 	info->entry_count = t.entry_count;
 	snprintf(info->class_name, sizeof info->class_name, "%s",
-		run.classes[t.class_index % CANCEL_CLASSES_MAX].name);
+		library_state.classes[t.class_index % CANCEL_CLASSES_MAX].name);
 	return true;
 }
 
@@ -54,7 +54,7 @@ size_t cancel_snapshot_tasks(struct cancel_task_info *tasks, size_t capacity)
 int cancel_read_task(struct cancel_task task, struct cancel_task_info *info)
 {
 	struct slot *s = slot_at(id_index(task.id));
-	if (!s || !word_is(load_acquire(&s->word), task.id))
+	if (!s || !state_word_is(load_acquire(&s->state_word), task.id))
 		return CANCEL_ENOTASK;
 	if (!read_task(s, cancel_now_ns(), info) || info->task.id != task.id)
 		return CANCEL_ENOTASK;
@@ -125,14 +125,14 @@ size_t cancel_snapshot_resources(struct cancel_resource_info *resources, size_t 
 void cancel_read_status(struct cancel_status *status)
 {
 	controller_status(status);
-	uint32_t state = load_acquire(&run.state);
-	status->running = state == RUN_ON;
-	status->turned_off = state == RUN_TURNED_OFF;
+	uint32_t state = load_acquire(&library_state.phase);
+	status->running = state == LIBRARY_ON;
+	status->turned_off = state == LIBRARY_TURNED_OFF;
 	status->acting = status->acting && status->running;
 	status->now_ns = cancel_now_ns();
-	status->class_count = load_relaxed(&run.class_count);
+	status->class_count = load_relaxed(&library_state.class_count);
 	for (uint32_t i = 0; i < status->class_count; i++)
-		status->slo_ns[i] = load_relaxed(&run.classes[i].slo_ns);
+		status->slo_ns[i] = load_relaxed(&library_state.classes[i].slo_ns);
 }
 
 void cancel_read_counters(struct cancel_counters *to)

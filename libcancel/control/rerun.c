@@ -16,9 +16,9 @@
 
 #include "libcancel/track/count.h"
 #include "libcancel/track/event.h"
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
+#include "libcancel/track/state_word.h"
 #include "libcancel/track/task.h"
-#include "libcancel/track/word.h"
 
 #define TICKETS_MAX   64
 #define RETURNING_MAX 64
@@ -217,7 +217,7 @@ static void start_anew(struct slot *s, uint64_t id)
 	s->cold->stopped_ns = 0;
 	store_relaxed(&s->cold->acknowledged, false);
 	store_relaxed(&s->cold->reason, 0);
-	word_restart(s);
+	state_word_restart(s);
 }
 
 static void give_up(struct slot *s, uint64_t id, uint64_t now_ns)
@@ -253,7 +253,7 @@ enum cancel_rerun_answer cancel_rerun(struct cancel_task task, struct cancel_tic
 		else if (says == CANCEL_DROP)
 			give_up(s, task.id, now_ns);
 	}
-	task_let_go(s, borrowed);
+	task_release(s, borrowed);
 	return says;
 }
 

@@ -6,11 +6,12 @@
 
 #include <stdio.h>
 
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
 
 static const char *class_name(uint32_t index)
 {
-	return index < load_relaxed(&run.class_count) ? run.classes[index].name : "?";
+	return index < load_relaxed(&library_state.class_count) ? library_state.classes[index].name
+								: "?";
 }
 
 static unsigned percent(uint32_t ppm)

@@ -5,8 +5,8 @@
  */
 #include "libcancel/core/candidates.h"
 
-#include "libcancel/core/choose.h"
 #include "libcancel/base/fixed.h"
+#include "libcancel/core/choose.h"
 
 #include <string.h>
 
@@ -326,10 +326,10 @@ static void narrow(struct candidates *c, const struct inputs *in)
 	c->count = kept;
 }
 
-/* A lock or a queue leaves the score when its candidates together carry little of its delay. Then it
- * has many short holders and no dominant one: a long but harmless task would be a candidate in every
- * overload, and cancelling it gives back next to nothing. For a pool the share of evictions says the
- * same. */
+/* A lock or a queue leaves the score when its candidates together carry little of its delay. Then
+ * it has many short holders and no dominant one: a long but harmless task would be a candidate in
+ * every overload, and cancelling it gives back next to nothing. For a pool the share of evictions
+ * says the same. */
 static bool drop_unexplained(struct candidates *c, const struct inputs *in)
 {
 	uint64_t before = candidates_scored(c);

@@ -26,7 +26,8 @@ struct instance {
 	uint64_t use_ns;   /* all use of it in the window */
 	uint64_t delay_ns; /* of SLO-bearing tasks still in the ledger */
 	uint64_t first_since_ns[CANCEL_LOCK_MODES_MAX]; /* LOCK: first waiter by mode */
-	/* By mode: the modes (bits) whose holders keep that waiter, and so all behind it, waiting. */
+	/* By mode: the modes (bits) whose holders keep that waiter, and so all behind it,
+	 * waiting. */
 	uint8_t blocked_by[CANCEL_LOCK_MODES_MAX];
 	uint32_t first_use, first_group;
 	uint32_t bucket;

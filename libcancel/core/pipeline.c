@@ -6,13 +6,13 @@
  */
 #include <cancel/policy.h>
 
+#include "libcancel/base/fixed.h"
 #include "libcancel/core/attribute.h"
 #include "libcancel/core/candidates.h"
 #include "libcancel/core/choose.h"
 #include "libcancel/core/contention.h"
 #include "libcancel/core/detect.h"
 #include "libcancel/core/estimate.h"
-#include "libcancel/base/fixed.h"
 #include "libcancel/core/outcome.h"
 #include "libcancel/core/pace.h"
 #include "libcancel/core/returning.h"

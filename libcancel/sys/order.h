@@ -37,7 +37,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* Out of the way of the hot path: it then saves no registers for what hardly ever happens. */
-#define seldom __attribute__((cold, noinline))
+#define cold_path __attribute__((cold, noinline))
 
 /* Not exported: reached without the global offset table. */
 #define internal __attribute__((visibility("hidden")))

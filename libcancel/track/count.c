@@ -8,7 +8,7 @@
  */
 #include "libcancel/track/count.h"
 
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
 #include "libcancel/track/slot.h"
 
 #define UNTRACKED_EXACT 1024u
@@ -46,7 +46,7 @@ void count_read(uint64_t totals[CANCEL_COUNTER_COUNT])
 		totals[i] = load_relaxed(&count_global[i]);
 	for (uint32_t i = 0; i < high; i++) {
 		const struct slot *s = slot_at(i);
-		if (word_state(load_acquire(&s->word)) <= SLOT_ENDING ||
+		if (state_in(load_acquire(&s->state_word)) <= SLOT_ENDING ||
 			!load_relaxed(&s->cold->counted))
 			continue;
 		for (int hot = 0; hot < HOT_COUNTS; hot++)
@@ -72,7 +72,8 @@ void count_untracked(void)
 		return;
 	if (seen < UNTRACKED_EXACT)
 		seen++;
-	add_relaxed(&count_global[run_is_on() ? CANCEL_COUNT_no_task : CANCEL_COUNT_not_running],
+	add_relaxed(
+		&count_global[library_is_on() ? CANCEL_COUNT_no_task : CANCEL_COUNT_not_running],
 		unreported);
 	unreported = 0;
 }

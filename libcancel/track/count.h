@@ -41,7 +41,7 @@ static inline void count(enum cancel_counter counter)
 }
 
 /* Owner only: one relaxed store. */
-seldom void count_hot(struct slot *s, enum hot_counter counter);
+cold_path void count_hot(struct slot *s, enum hot_counter counter);
 /* Moves the slot's counts into the global ones; cancel_task_end. */
 void count_fold(struct slot *s);
 /* Global counts plus those still in live slots. */
@@ -49,6 +49,6 @@ void count_read(uint64_t totals[CANCEL_COUNTER_COUNT]);
 void count_reset(void);
 
 /* A call without a current task, or while the library is off. */
-seldom void count_untracked(void);
+cold_path void count_untracked(void);
 
 #endif

@@ -16,9 +16,9 @@
 #include "libcancel/track/read.h"
 
 #include "libcancel/track/entry.h"
+#include "libcancel/track/eviction.h"
+#include "libcancel/track/state_word.h"
 #include "libcancel/track/task.h"
-#include "libcancel/track/usage.h"
-#include "libcancel/track/word.h"
 
 #define READ_TRIES 4
 
@@ -91,7 +91,7 @@ static inline void read_entry(const struct slot *s, uint32_t i, uint64_t key, ui
 	} else if (resource_type(id) == CANCEL_MEMORY) {
 		e->evicted = load_acquire(&from->aux);
 		if (e->evicted)
-			e->stall_caused_ns = memory_charged_ns(s, generation, e->resource);
+			e->stall_caused_ns = eviction_charged_ns(s, generation, e->resource);
 	}
 }
 
@@ -129,7 +129,7 @@ static void read_task(
 	uint64_t start_ns = load_acquire(&s->episode_start_ns);
 	uint64_t open_ns = start_ns && now_ns > start_ns ? now_ns - start_ns : 0;
 	*t = (struct cancel_ledger_task){
-		.id = id_make(s->index, word_generation(word)),
+		.id = id_make(s->index, generation_in(word)),
 		.sequence = load_acquire(&s->sequence),
 		.key = load_acquire(&s->key),
 		.signature = load_acquire(&s->signature),
@@ -141,7 +141,7 @@ static void read_task(
 		.rollback_ns = load_acquire(&s->rollback_ns),
 		.slot = s->index,
 		.class_index = load_acquire(&s->class_index),
-		.state = (uint8_t)public_state(word_state(word)),
+		.state = (uint8_t)public_state(state_in(word)),
 		.flags = load_acquire(&s->flags),
 	};
 }
@@ -164,20 +164,19 @@ enum read_answer slot_read(struct slot *s, uint64_t now_ns, uint32_t resource_li
 	struct ended_use *folded)
 {
 	struct ended_use use[CANCEL_RESOURCES_MAX]; /* only those in the mask are set */
-	uint64_t word = load_acquire(&s->word);
+	uint64_t word = load_acquire(&s->state_word);
 	for (int tries = 0; tries < READ_TRIES; tries++) {
-		if (word_state(word) <= SLOT_ENDING)
+		if (state_in(word) <= SLOT_ENDING)
 			return READ_NONE;
 		uint32_t layout = load_acquire(&s->layout);
 		read_task(s, word, now_ns, task);
 		task->entry_count =
-			read_entries(s, word_generation(word), now_ns, resource_limit, entries);
+			read_entries(s, generation_in(word), now_ns, resource_limit, entries);
 		uint64_t mask = load_acquire(&s->folded_mask);
 		read_folded(s, mask, now_ns, use);
 		bool same = load_acquire(&s->layout) == layout && !(layout & 1);
-		uint64_t again = load_acquire(&s->word);
-		if (word_generation(again) != word_generation(word) ||
-			word_state(again) <= SLOT_ENDING)
+		uint64_t again = load_acquire(&s->state_word);
+		if (generation_in(again) != generation_in(word) || state_in(again) <= SLOT_ENDING)
 			return READ_NONE;
 		if (same) {
 			add_folded(mask, task->slo_ns != 0, use, folded);

@@ -11,7 +11,7 @@
 #include "libcancel/base/lock_modes.h"
 #include "libcancel/base/struct_size.h"
 #include "libcancel/track/count.h"
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf; of writing, and of names */
 _Atomic uint32_t resource_table_age;
@@ -67,7 +67,7 @@ struct cancel_resource cancel_create_resource(const char *name, enum cancel_reso
 {
 	struct cancel_resource r = { 0 };
 	struct cancel_resource_options o;
-	if (!run_is_on() || own_thread) {
+	if (!library_is_on() || own_thread) {
 		count_untracked();
 		return r;
 	}

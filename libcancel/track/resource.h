@@ -41,7 +41,8 @@ static inline uint32_t resource_age(struct cancel_resource r)
 	return r.id >> RESOURCE_AGE_SHIFT;
 }
 
-/* Of the table. Written while no task is alive; whoever begins one has seen run.state since. */
+/* Of the table. Written while no task is alive; whoever begins one has seen library_state.phase
+ * since. */
 extern internal _Atomic uint32_t resource_table_age;
 
 static inline bool resource_valid(struct cancel_resource r)

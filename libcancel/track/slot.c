@@ -12,7 +12,7 @@
 
 #include <sys/mman.h>
 
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
 
 #define LISTS 16u
 
@@ -55,7 +55,7 @@ static struct slot *list_pop(struct free_list *list)
 		uint32_t index = (uint32_t)head - 1;
 		struct slot *s = slot_at(index);
 		if (unlikely(!s)) {
-			run_fault("a free list names a slot that does not exist");
+			library_disable("a free list names a slot that does not exist");
 			return NULL;
 		}
 		uint64_t next = ((head >> 32) + 1) << 32 | load_relaxed(&s->next_free);
@@ -71,7 +71,7 @@ static struct slot *prepare(uint32_t index)
 {
 	struct slot *s = slot_at(index);
 	if (unlikely(!s)) {
-		run_fault("max_tasks is beyond the slots reserved");
+		library_disable("max_tasks is beyond the slots reserved");
 		return NULL;
 	}
 	if (!s->cold) {
@@ -79,14 +79,15 @@ static struct slot *prepare(uint32_t index)
 		s->cold = &chunk->cold[index % SLOTS_PER_CHUNK];
 		s->side = &chunk->side[index % SLOTS_PER_CHUNK];
 		s->index = index;
-		store_relaxed(&s->word, (uint64_t)1 << WORD_GENERATION_SHIFT | SLOT_FREE);
+		store_relaxed(
+			&s->state_word, (uint64_t)1 << STATE_WORD_GENERATION_SHIFT | SLOT_FREE);
 	}
 	return s;
 }
 
 static struct slot *take_unused(void)
 {
-	uint32_t limit = load_relaxed(&run.max_tasks);
+	uint32_t limit = load_relaxed(&library_state.max_tasks);
 	uint32_t high = load_relaxed(&slot_high);
 	while (high < limit)
 		if (cas_acq_rel(&slot_high, &high, high + 1))
@@ -121,8 +122,9 @@ void slots_forget(void)
 	uint32_t high = load_relaxed(&slot_high);
 	for (uint32_t i = 0; i < high; i++) {
 		struct slot *s = slot_at(i);
-		uint64_t generation = word_generation(load_relaxed(&s->word)) + 1;
-		store_relaxed(&s->word, generation << WORD_GENERATION_SHIFT | SLOT_FREE);
+		uint64_t generation = generation_in(load_relaxed(&s->state_word)) + 1;
+		store_relaxed(
+			&s->state_word, generation << STATE_WORD_GENERATION_SHIFT | SLOT_FREE);
 		store_relaxed(&s->layout, 0);
 		store_relaxed(&s->folded_mask, 0);
 		for (uint32_t r = 0; s->side && r < CANCEL_RESOURCES_MAX; r++)

@@ -25,7 +25,7 @@
 #define SLOTS_PER_CHUNK 1024u
 #define SLOT_CHUNKS_MAX (SLOTS_MAX / SLOTS_PER_CHUNK)
 
-/* ---- The state word: generation | bound | state; see word.h for who may change what ---------- */
+/* ---- The state word: generation | bound | state; see state_word.h for who may change what ---- */
 
 enum slot_state {
 	SLOT_FREE,
@@ -37,9 +37,9 @@ enum slot_state {
 	SLOT_DELIVERED, /* from here on … */
 			/* cancelRequested compares with >= SLOT_DELIVERING */
 };
-#define WORD_STATE	      0x0fu
-#define WORD_BOUND	      0x10u
-#define WORD_GENERATION_SHIFT 8
+#define STATE_WORD_STATE	    0x0fu
+#define STATE_WORD_BOUND	    0x10u
+#define STATE_WORD_GENERATION_SHIFT 8
 
 struct entry {
 	_Atomic uint64_t held;	   /* LOCK: nesting counts, one field a mode; else units or slots */
@@ -58,7 +58,7 @@ struct entry {
 struct slot {
 	/* What the owner touches often. */
 	_Alignas(CACHE_LINE_BYTES) _Atomic uint64_t
-		word;		     /* owner and delivery thread, by compare-and-swap */
+		state_word;	     /* owner and delivery thread, by compare-and-swap */
 	_Atomic uint32_t layout;     /* odd while entries change their meaning; see slot_read */
 	_Atomic uint8_t entry_count; /* keys[0 .. entry_count) are in use */
 	_Atomic uint8_t class_index;
@@ -99,7 +99,7 @@ struct slot_cold {
 	_Atomic uint64_t blamed_mask;
 	_Atomic uint64_t delivered_ns;
 	uint64_t stopped_ns;	  /* owner only: saw its request, or gave its holds back */
-	uint64_t pending_evictor; /* the stall to charge next, see memory.c; owner only */
+	uint64_t pending_evictor; /* the stall to charge next, see eviction.c; owner only */
 	uint64_t pending_ns;
 	uint32_t pending_resource;	     /* index + 1; 0: nothing pending */
 	bool pending_ended;		     /* the stall is over and pending_ns its length */
@@ -144,7 +144,7 @@ extern internal _Atomic uint32_t slot_high;    /* slots ever used: readers look 
 
 /* Maps chunks until `count` slots can be used. Start only. 0 or CANCEL_ENOMEM. */
 int slots_reserve(uint32_t count);
-/* A free slot, or NULL when run.max_tasks are in use; and its way back. */
+/* A free slot, or NULL when library_state.max_tasks are in use; and its way back. */
 struct slot *slot_take(void);
 void slot_give(struct slot *s);
 /* In a forked child, alone: every slot is free again, every id stale. */
@@ -171,14 +171,14 @@ static inline uint64_t id_make(uint32_t index, uint64_t generation)
 	return generation << SLOT_INDEX_BITS | index;
 }
 
-static inline enum slot_state word_state(uint64_t word)
+static inline enum slot_state state_in(uint64_t word)
 {
-	return (enum slot_state)(word & WORD_STATE);
+	return (enum slot_state)(word & STATE_WORD_STATE);
 }
 
-static inline uint64_t word_generation(uint64_t word)
+static inline uint64_t generation_in(uint64_t word)
 {
-	return word >> WORD_GENERATION_SHIFT;
+	return word >> STATE_WORD_GENERATION_SHIFT;
 }
 
 #endif

@@ -12,8 +12,8 @@
  * Changing n at time t to m keeps the total continuous with v += (n - m) * t: the whole word grows
  * by (m - n) * (1 - 256 t). One relaxed store publishes the change; whoever loads the word has a
  * consistent state. 2^55 ns of slot time are 416 days of one slot. A total can be a little negative
- * when a coarse stamp meets a precise one, or when the reader's clock was read before the change; it
- * reads as 0.
+ * when a coarse stamp meets a precise one, or when the reader's clock was read before the change;
+ * it reads as 0.
  */
 #ifndef CANCEL_TRACK_SPAN_H
 #define CANCEL_TRACK_SPAN_H

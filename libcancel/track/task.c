@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * task.c - owns a task's life: begin, bind, episodes, end. What a cancel may do to it is word.c's
- * business, what it uses usage.c's.
+ * task.c - owns a task's life: begin, bind, episodes, end. What a cancel may do to it is
+ * state_word.c's business, what it uses usage.c's.
  */
 #include "libcancel/track/task.h"
 
 #include "libcancel/base/struct_size.h"
 #include "libcancel/track/event.h"
-#include "libcancel/track/run.h"
+#include "libcancel/track/eviction.h"
+#include "libcancel/track/library_state.h"
+#include "libcancel/track/state_word.h"
 #include "libcancel/track/totals.h"
-#include "libcancel/track/usage.h"
-#include "libcancel/track/word.h"
 
 #define HOST_FLAGS (CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD)
 
@@ -24,9 +24,9 @@ static _Thread_local bool thread_known;
  * under way. */
 static void thread_forget(struct slot *s)
 {
-	enum slot_state before = word_change_begin(s);
+	enum slot_state before = state_word_change_begin(s);
 	s->cold->thread_valid = false;
-	word_change_end(s, before);
+	state_word_change_end(s, before);
 }
 
 /* A thread that ends with a current task leaves it unbound, so that its host can still free it. A
@@ -42,7 +42,7 @@ static void thread_ended(void *ignored)
 	if (load_relaxed(&s->flags) & CANCEL_THREAD)
 		thread_forget(s);
 	current_slot = NULL;
-	word_unbind(s);
+	state_word_unbind(s);
 }
 
 static void init_once(void)
@@ -72,7 +72,7 @@ uint64_t task_slo_ns(const struct slot *s)
 	uint64_t own_ns = load_relaxed(&s->slo_ns);
 	if (own_ns || load_relaxed(&s->flags) & CANCEL_BACKGROUND)
 		return own_ns;
-	return load_relaxed(&run.classes[load_relaxed(&s->class_index)].slo_ns);
+	return load_relaxed(&library_state.classes[load_relaxed(&s->class_index)].slo_ns);
 }
 
 static void episode_open(struct slot *s, uint64_t start_ns)
@@ -92,12 +92,12 @@ static void episode_close(struct slot *s, uint64_t now_ns)
 	store_release(&s->episode_start_ns, 0);
 	if (slo_ns)
 		totals_episode(s->index, latency_ns, slo_ns);
-	else if (unlikely(load_relaxed(&run.learning)) &&
+	else if (unlikely(load_relaxed(&library_state.learning)) &&
 		 !(load_relaxed(&s->flags) & CANCEL_BACKGROUND))
 		totals_learn(load_relaxed(&s->class_index), latency_ns);
 }
 
-static seldom uint32_t bad_class(void)
+static cold_path uint32_t bad_class(void)
 {
 	count(CANCEL_COUNT_bad_class);
 	return 0;
@@ -105,21 +105,22 @@ static seldom uint32_t bad_class(void)
 
 static inline uint32_t existing_class(uint32_t class_index)
 {
-	return likely(class_index < load_relaxed(&run.class_count)) ? class_index : bad_class();
+	return likely(class_index < load_relaxed(&library_state.class_count)) ? class_index
+									      : bad_class();
 }
 
 void cancel_count_request(uint8_t class_index, uint64_t start_ns, uint64_t end_ns)
 {
-	if (unlikely(!run_is_on() || own_thread)) {
+	if (unlikely(!library_is_on() || own_thread)) {
 		count_untracked();
 		return;
 	}
 	uint32_t index = existing_class(class_index);
 	uint64_t latency_ns = end_ns > start_ns ? end_ns - start_ns : 0;
-	uint64_t slo_ns = load_relaxed(&run.classes[index].slo_ns);
+	uint64_t slo_ns = load_relaxed(&library_state.classes[index].slo_ns);
 	if (likely(slo_ns))
 		totals_episode(TOTALS_NO_SLOT, latency_ns, slo_ns);
-	else if (load_relaxed(&run.learning))
+	else if (load_relaxed(&library_state.learning))
 		totals_learn(index, latency_ns);
 }
 
@@ -131,7 +132,7 @@ static void fill(struct slot *s, const struct cancel_task_options *o, uint64_t n
 {
 	uint32_t class_index = existing_class(o->class_index);
 	uint8_t flags = o->flags & HOST_FLAGS;
-	if (load_relaxed(&run.classes[class_index].exempt))
+	if (load_relaxed(&library_state.classes[class_index].exempt))
 		flags |= CANCEL_EXEMPT;
 	store_release(&s->entry_count, 0);
 	store_release(&s->class_index, (uint8_t)class_index);
@@ -169,7 +170,7 @@ struct cancel_task cancel_task_begin(const struct cancel_task_options *options)
 	static const struct cancel_task_options defaults;
 	struct cancel_task none = { 0 };
 	struct cancel_task_options copy;
-	if (unlikely(!run_is_on() || own_thread)) {
+	if (unlikely(!library_is_on() || own_thread)) {
 		count_untracked();
 		return none;
 	}
@@ -188,7 +189,7 @@ struct cancel_task cancel_task_begin(const struct cancel_task_options *options)
 		options = &copy;
 	}
 	fill(s, options ? options : &defaults, clock_precise_ns());
-	struct cancel_task task = { .id = word_open(s) };
+	struct cancel_task task = { .id = state_word_open(s) };
 	make_current(s);
 	return task;
 }
@@ -197,17 +198,17 @@ struct cancel_task cancel_task_begin(const struct cancel_task_options *options)
 
 static void thread_enter(struct slot *s)
 {
-	enum slot_state before = word_change_begin(s);
+	enum slot_state before = state_word_change_begin(s);
 	s->cold->thread = pthread_self();
 	s->cold->thread_valid = true;
-	word_change_end(s, before);
+	state_word_change_end(s, before);
 }
 
 /* A pthread_cancel stays pending on its thread and would hit whatever that does next. So before
  * the task leaves the thread, no more can be sent (the change below waits for one that is under
  * way), and one that was sent is honoured here, with the task still current: the host's cleanup
- * handler, which CANCEL_THREAD promises, then calls cancel_task_end, and gets past this test because
- * a thread is cancelled only once. */
+ * handler, which CANCEL_THREAD promises, then calls cancel_task_end, and gets past this test
+ * because a thread is cancelled only once. */
 static void thread_leave(struct slot *s)
 {
 	thread_forget(s);
@@ -224,7 +225,7 @@ struct slot *task_hold(uint64_t id, bool *borrowed)
 	if (s && task_id(s) == id)
 		return s;
 	enum cancel_counter why;
-	s = word_bind(id, &why);
+	s = state_word_bind(id, &why);
 	if (!s) {
 		count(why);
 		return NULL;
@@ -233,10 +234,10 @@ struct slot *task_hold(uint64_t id, bool *borrowed)
 	return s;
 }
 
-void task_let_go(struct slot *s, bool borrowed)
+void task_release(struct slot *s, bool borrowed)
 {
 	if (borrowed)
-		word_unbind(s);
+		state_word_unbind(s);
 }
 
 void cancel_bind(struct cancel_task task)
@@ -252,7 +253,7 @@ void cancel_bind(struct cancel_task task)
 		return;
 	}
 	enum cancel_counter why;
-	struct slot *s = word_bind(task.id, &why);
+	struct slot *s = state_word_bind(task.id, &why);
 	if (unlikely(!s)) {
 		count(why);
 		return;
@@ -275,7 +276,7 @@ static struct slot *own_current(uint64_t id)
 		return NULL;
 	}
 	struct slot *other = slot_at(id_index(id));
-	bool lives = other && word_is(load_acquire(&other->word), id);
+	bool lives = other && state_word_is(load_acquire(&other->state_word), id);
 	count(lives ? CANCEL_COUNT_wrong_thread : CANCEL_COUNT_stale_task);
 	return NULL;
 }
@@ -287,7 +288,7 @@ void cancel_unbind(struct cancel_task task, enum cancel_unbind how)
 	struct slot *s = own_current(task.id);
 	if (unlikely(!s))
 		return;
-	memory_flush(s);
+	eviction_flush(s);
 	if (how == CANCEL_IDLE) {
 		uint32_t layout = load_relaxed(&s->layout);
 		store_relaxed(&s->layout, layout + 1);
@@ -297,7 +298,7 @@ void cancel_unbind(struct cancel_task task, enum cancel_unbind how)
 	if (unlikely(load_relaxed(&s->flags) & CANCEL_THREAD))
 		thread_leave(s);
 	current_slot = NULL;
-	word_unbind(s);
+	state_word_unbind(s);
 }
 
 /* ---- End ------------------------------------------------------------------------------------- */
@@ -327,7 +328,7 @@ void cancel_task_end(struct cancel_task task)
 		thread_leave(s);
 	if (unlikely(s->cold->block_depth))
 		count(CANCEL_COUNT_ended_blocked);
-	word_end(s);
+	state_word_end(s);
 	uint64_t now_ns = clock_precise_ns();
 	uint32_t layout = load_relaxed(&s->layout);
 	store_relaxed(&s->layout, layout + 1);
@@ -338,7 +339,7 @@ void cancel_task_end(struct cancel_task task)
 	if (!borrowed)
 		current_slot = NULL;
 	store_release(&s->layout, layout + 2);
-	word_close(s);
+	state_word_close(s);
 	slot_give(s);
 }
 

@@ -12,13 +12,13 @@ uint64_t task_slo_ns(const struct slot *s);
 
 static inline uint64_t task_id(const struct slot *s)
 {
-	return id_make(s->index, word_generation(load_relaxed(&s->word)));
+	return id_make(s->index, generation_in(load_relaxed(&s->state_word)));
 }
 
 /* A task by id for its owner: the current one, or an unbound one, which is bound to the caller for
  * the time (*borrowed). NULL: ended or bound elsewhere, and counted. */
 struct slot *task_hold(uint64_t id, bool *borrowed);
-void task_let_go(struct slot *s, bool borrowed);
+void task_release(struct slot *s, bool borrowed);
 
 /* A delivered task whose holds on the blamed resources may have gone: posts RELEASED. Owner. */
 void task_check_released(struct slot *s);

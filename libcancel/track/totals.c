@@ -59,7 +59,7 @@ static _Atomic uint64_t learned[CANCEL_CLASSES_MAX][CANCEL_HISTOGRAM_MAX];
 
 static _Thread_local struct shard *own __attribute__((tls_model("initial-exec")));
 
-static seldom void take_shard(void)
+static cold_path void take_shard(void)
 {
 	own = &shards[add_relaxed(&threads_seen, 1) % SHARDS];
 }
@@ -107,7 +107,7 @@ static inline void add_episode(
 }
 
 /* Apart, so that the usual call needs no stack frame. */
-static seldom void add_first_episode(uint32_t index, uint64_t latency_ns, uint64_t slo_ns)
+static cold_path void add_first_episode(uint32_t index, uint64_t latency_ns, uint64_t slo_ns)
 {
 	add_episode(own_shard(), index, latency_ns, slo_ns);
 }

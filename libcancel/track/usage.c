@@ -9,9 +9,9 @@
  * x86 that is the same instruction; on ARM the order must be asked for. A reader may see one word
  * of an entry changed and the next not yet; each word is meaningful alone (span.h), so the worst it
  * gets is a hold whose count is one instruction old. What a wait for MEMORY means to others is
- * memory.c's.
+ * eviction.c's.
  */
-#include "libcancel/track/usage.h"
+#include "libcancel/track/eviction.h"
 
 #include "libcancel/track/entry.h"
 #include "libcancel/track/task.h"
@@ -43,7 +43,7 @@ static inline bool usable(struct cancel_resource r, uint64_t amount)
 }
 
 /* No current task, or an id or a mode that does not exist. */
-static seldom void not_usable(struct cancel_resource r)
+static cold_path void not_usable(struct cancel_resource r)
 {
 	struct slot *s = current_slot;
 	if (!s)
@@ -54,7 +54,7 @@ static seldom void not_usable(struct cancel_resource r)
 
 /* What a hold's span counts: slots of a QUEUE, held or not of everything else. Here: a QUEUE of
  * which this task has more than one. */
-static seldom void slots_change(struct entry *e, uint64_t held, uint64_t now_ns)
+static cold_path void slots_change(struct entry *e, uint64_t held, uint64_t now_ns)
 {
 	uint32_t counted = held < SPAN_COUNT_MAX ? (uint32_t)held : SPAN_COUNT_MAX;
 	store_release(&e->hold, span_change(load_relaxed(&e->hold), counted, now_ns));
@@ -115,13 +115,13 @@ static bool folded_release(struct slot *s, struct cancel_resource r)
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-static seldom void end_wait(
+static cold_path void end_wait(
 	struct slot *s, struct cancel_resource r, struct entry *e, uint64_t now_ns)
 {
 	uint64_t since_ns = load_relaxed(&e->waiting_since_ns);
 	store_release(&e->wait, span_step(load_relaxed(&e->wait), -1, now_ns));
 	if (resource_type(r) == CANCEL_MEMORY)
-		memory_stall_ended(s, r, now_ns > since_ns ? now_ns - since_ns : 0);
+		eviction_stall_ended(s, r, now_ns > since_ns ? now_ns - since_ns : 0);
 }
 
 /* LOCK: the mode it wants; a task that waits already may have changed its mind. */
@@ -178,7 +178,7 @@ static inline uint64_t in_field(struct cancel_resource r, uint64_t amount)
 	return resource_type(r) == CANCEL_LOCK ? (uint64_t)1 << mode_shift(r, amount) : amount;
 }
 
-static seldom uint64_t saturated(struct slot *s, uint64_t held)
+static cold_path uint64_t saturated(struct slot *s, uint64_t held)
 {
 	count_hot(s, HOT_nesting_saturated);
 	return held;
@@ -365,7 +365,7 @@ void usage_end(struct slot *s, uint64_t now_ns)
 	bool slo = task_slo_ns(s) != 0;
 	uint32_t n = load_relaxed(&s->entry_count);
 	struct bank *bank = totals_bank(s->index);
-	memory_flush(s);
+	eviction_flush(s);
 	for (uint32_t i = 0; i < n; i++) {
 		struct ended_use use = { 0 };
 		end_entry(s, i, now_ns, &use);

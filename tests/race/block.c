@@ -4,10 +4,10 @@
  * none starts.
  *
  * The word is BLOCKED then. The delivery thread enters DELIVERING from RUNNING or DELIVERED only
- * (word.c, rule 2), and cancel_block enters BLOCKED only from RUNNING, waiting out an action that
- * is under way (rule 3). So the plain field `committing`, which only the owner writes inside its
- * blocked phase, is never read by an action meanwhile: TSan would see the race, the test a value
- * other than 0. And once an action has run, no phase can be blocked any more.
+ * (state_word.c, rule 2), and cancel_block enters BLOCKED only from RUNNING, waiting out an action
+ * that is under way (rule 3). So the plain field `committing`, which only the owner writes inside
+ * its blocked phase, is never read by an action meanwhile: TSan would see the race, the test a
+ * value other than 0. And once an action has run, no phase can be blocked any more.
  */
 #include "threads.h"
 

@@ -4,9 +4,9 @@
  * does not exist there; the parent does not notice.
  *
  * Before the fork every lock of the library is taken in one order, and released on both sides
- * (start.c). So the child can use every call, and start and stop the library, whatever the parent's
- * threads were doing. Each child does that and says so by its exit status; one that hangs on a lock
- * is ended by its alarm.
+ * (lifecycle.c). So the child can use every call, and start and stop the library, whatever the
+ * parent's threads were doing. Each child does that and says so by its exit status; one that hangs
+ * on a lock is ended by its alarm.
  */
 #include "threads.h"
 
@@ -36,7 +36,7 @@ static void *churn(void *ignored)
 
 static int child(void)
 {
-	struct cancel_config config = { .struct_size = sizeof config, .log = say };
+	struct cancel_config config = { .struct_size = sizeof config, .log = keep_line };
 	struct cancel_task_info info;
 	alarm(20);
 	if (createCancel(NULL).id || cancel_snapshot_tasks(&info, 1))

@@ -2,11 +2,11 @@
 /*
  * Rule: one thread at a time owns a task, and what the former owner stored is the next one's.
  *
- * The binding is a bit of the state word (word.c): two threads that bind the same task swap the
- * same word and one fails; unbind releases, bind acquires. Here threads snatch ids from one place
- * without telling each other, so several try the same task at once: the winner must find the plain
- * owner-only fields of the slot as the last owner left them (TSan watches those), and its nesting
- * count must fit what was acquired so far.
+ * The binding is a bit of the state word (state_word.c): two threads that bind the same task swap
+ * the same word and one fails; unbind releases, bind acquires. Here threads snatch ids from one
+ * place without telling each other, so several try the same task at once: the winner must find the
+ * plain owner-only fields of the slot as the last owner left them (TSan watches those), and its
+ * nesting count must fit what was acquired so far.
  */
 #include "threads.h"
 
@@ -23,8 +23,8 @@ static uint64_t depth[TASKS]; /* plain: whoever is bound to the task */
 
 static uint64_t held_now(void)
 {
-	struct look look = look_at_current();
-	return look.task.entry_count ? look.entries[0].held : 0;
+	struct inspection seen = inspect_current();
+	return seen.task.entry_count ? seen.entries[0].held : 0;
 }
 
 static void work(uint32_t i)

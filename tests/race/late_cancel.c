@@ -4,10 +4,10 @@
  *
  * Deliveries are aimed at ids that workers have published and mostly ended since; slots, threads
  * and the objects behind the action's argument are reused at once. The action runs only inside
- * DELIVERING of the generation that was aimed at, and cancel_task_end returns only when the word has
- * left DELIVERING and the generation is over (word.c, rules 2 and 3). So whenever an action runs,
- * its task has not ended: the argument still names that task, and the plain fields it reads are not
- * being written. TSan sees the plain fields; the test sees the ids.
+ * DELIVERING of the generation that was aimed at, and cancel_task_end returns only when the word
+ * has left DELIVERING and the generation is over (state_word.c, rules 2 and 3). So whenever an
+ * action runs, its task has not ended: the argument still names that task, and the plain fields it
+ * reads are not being written. TSan sees the plain fields; the test sees the ids.
  */
 #include "threads.h"
 

@@ -51,7 +51,7 @@ static void start_and_stop_fit_between_any_two_calls(void **state)
 	struct cancel_config config = {
 		.struct_size = sizeof config,
 		.window_ms = 10,
-		.log = say,
+		.log = keep_line,
 	};
 	struct race race;
 	struct timespec pause = { .tv_nsec = 5000000 };
@@ -61,7 +61,7 @@ static void start_and_stop_fit_between_any_two_calls(void **state)
 		race_add(&race, worker, NULL);
 	for (int i = 0; i < 60; i++) {
 		started = true;
-		said[0] = '\0';
+		log_lines[0] = '\0';
 		assert_int_equal(startCancel(&config), 0);
 		nanosleep(&pause, NULL);
 		assert_int_equal(stopCancel(), 0);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rule: when cancel_task_end returns, the action is not running and never will; so what its argument
- * points to may be freed at once.
+ * Rule: when cancel_task_end returns, the action is not running and never will; so what its
+ * argument points to may be freed at once.
  *
- * cancel_task_end leaves for ENDING only from a state other than DELIVERING, and waits while the state
- * is DELIVERING; only the delivery thread leaves that, after the action has returned (word.c, rule
- * 3). The argument is heap memory freed right behind cancel_task_end; an action that still ran would
- * read freed memory, which ASan sees, or race with the free, which TSan sees. The same for
- * cancel_set_action and the old argument.
+ * cancel_task_end leaves for ENDING only from a state other than DELIVERING, and waits while the
+ * state is DELIVERING; only the delivery thread leaves that, after the action has returned
+ * (state_word.c, rule 3). The argument is heap memory freed right behind cancel_task_end; an action
+ * that still ran would read freed memory, which ASan sees, or race with the free, which TSan sees.
+ * The same for cancel_set_action and the old argument.
  */
 #include "threads.h"
 

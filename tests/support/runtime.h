@@ -28,36 +28,36 @@
 #define UNTHREADED_CHILD false
 #endif
 
-static char said[4096]; /* every line logged since the last start, a line each */
-static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
+static char log_lines[4096]; /* every line logged since the last start, a line each */
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static UNUSED void say(void *arg, const char *line)
+static UNUSED void keep_line(void *arg, const char *line)
 {
 	(void)arg;
-	pthread_mutex_lock(&said_lock);
-	size_t used = strlen(said), length = strlen(line);
-	if (used + length + 2 <= sizeof said) {
-		memcpy(said + used, line, length);
-		memcpy(said + used + length, "\n", 2);
+	pthread_mutex_lock(&log_lock);
+	size_t used = strlen(log_lines), length = strlen(line);
+	if (used + length + 2 <= sizeof log_lines) {
+		memcpy(log_lines + used, line, length);
+		memcpy(log_lines + used + length, "\n", 2);
 	}
-	pthread_mutex_unlock(&said_lock);
+	pthread_mutex_unlock(&log_lock);
 }
 
 /* While the library runs, its threads may be saying something. */
-static UNUSED bool was_said(const char *text)
+static UNUSED bool was_logged(const char *text)
 {
-	pthread_mutex_lock(&said_lock);
-	bool found = strstr(said, text) != NULL;
-	pthread_mutex_unlock(&said_lock);
+	pthread_mutex_lock(&log_lock);
+	bool found = strstr(log_lines, text) != NULL;
+	pthread_mutex_unlock(&log_lock);
 	return found;
 }
 
-/* Starts with this configuration's lines kept in `said`. */
+/* Starts with this configuration's lines kept in `log_lines`. */
 static UNUSED void start_with(struct cancel_config config)
 {
 	config.struct_size = sizeof config;
-	config.log = say;
-	said[0] = '\0';
+	config.log = keep_line;
+	log_lines[0] = '\0';
 	assert_int_equal(startCancel(&config), 0);
 }
 
@@ -81,21 +81,21 @@ static UNUSED struct cancel_counters counters_now(void)
 }
 
 /* The current task as the collector sees it. */
-struct look {
+struct inspection {
 	struct cancel_ledger_task task;
 	struct cancel_ledger_entry entries[CANCEL_ENTRIES_MAX];
 	struct ended_use folded[CANCEL_RESOURCES_MAX];
 };
 
-static UNUSED struct look look_at_current(void)
+static UNUSED struct inspection inspect_current(void)
 {
-	struct look look;
-	memset(&look, 0, sizeof look);
+	struct inspection seen;
+	memset(&seen, 0, sizeof seen);
 	assert_non_null(current_slot);
 	assert_int_equal(slot_read(current_slot, clock_precise_ns(), CANCEL_RESOURCES_MAX,
-				 &look.task, look.entries, look.folded),
+				 &seen.task, seen.entries, seen.folded),
 		READ_LIVE);
-	return look;
+	return seen;
 }
 
 #endif

@@ -3,7 +3,7 @@
 #include <cancel/admission.h>
 #include <cancel/observe.h>
 
-int run;
+int library_state;
 void collect(void);
 void log_line(void);
 struct slot *slot_take(void);
@@ -11,12 +11,12 @@ void window_take(void);
 
 void collect(void)
 {
-	run++;
+	library_state++;
 }
 
 void log_line(void)
 {
-	run++;
+	library_state++;
 }
 
 struct slot *slot_take(void)
@@ -26,7 +26,7 @@ struct slot *slot_take(void)
 
 void window_take(void)
 {
-	run++;
+	library_state++;
 }
 
 static void quiet(void *arg, const char *line)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints docs/thresholds.md from the rows of policy.h; tests/tidy/thresholds.sh compares the two. */
+/* Prints docs/thresholds.md from the rows of policy.h; tests/tidy/thresholds.sh compares the
+ * two. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -43,7 +43,7 @@ static void a_slow_action_is_named_once_and_holds_new_cancels_back(void **state)
 	WAIT_UNTIL((cancel_read_status(&status), !status.action_stuck));
 	freeCancel(task);
 	assert_int_equal(stopCancel(), 0);
-	const char *line = strstr(said, "the cancel action of task 4711");
+	const char *line = strstr(log_lines, "the cancel action of task 4711");
 	assert_non_null(line);
 	assert_null(strstr(line + 1, "the cancel action"));
 }

@@ -37,7 +37,7 @@ static int is_off(struct cancel_task task)
 
 static int starts_anew(struct cancel_task task)
 {
-	struct cancel_config config = { .struct_size = sizeof config, .log = say };
+	struct cancel_config config = { .struct_size = sizeof config, .log = keep_line };
 	struct cancel_task_info info[4];
 	if (UNTHREADED_CHILD)
 		return 0;
@@ -72,7 +72,7 @@ static void the_child_is_untracked_and_the_parent_goes_on(void **state)
 	(void)state;
 	getResource(table, CANCEL_SHARED);
 	assert_int_equal(in_child(is_off, task), 0);
-	assert_int_equal(look_at_current().entries[0].held_modes, 1);
+	assert_int_equal(inspect_current().entries[0].held_modes, 1);
 	freeResource(table, CANCEL_SHARED);
 	freeCancel(task);
 	uint64_t turns = counters_now().turns;

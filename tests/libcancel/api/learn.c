@@ -2,9 +2,9 @@
 /* SLOs for classes that were given none; time is the test's. */
 #include "runtime.h"
 
-#include "libcancel/control/learn.h"
 #include "libcancel/control/log.h"
-#include "libcancel/track/run.h"
+#include "libcancel/control/slo_learner.h"
+#include "libcancel/track/library_state.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -19,13 +19,13 @@ static struct options two_classes(void)
 static int prepare(void **state)
 {
 	(void)state;
-	said[0] = '\0';
-	log_to(say, NULL);
+	log_lines[0] = '\0';
+	log_to(keep_line, NULL);
 	totals_reset();
-	store_relaxed(&run.class_count, 2);
+	store_relaxed(&library_state.class_count, 2);
 	for (int i = 0; i < 2; i++)
-		store_relaxed(&run.classes[i].slo_ns, 0);
-	strcpy(run.classes[0].name, "reads");
+		store_relaxed(&library_state.classes[i].slo_ns, 0);
+	strcpy(library_state.classes[0].name, "reads");
 	return 0;
 }
 
@@ -39,42 +39,42 @@ static void an_slo_is_three_times_the_p99_of_the_first_30_s(void **state)
 {
 	struct options o = two_classes();
 	(void)state;
-	learn_start(&o, SECOND_NS);
-	assert_true(load_relaxed(&run.learning));
+	slo_learner_start(&o, SECOND_NS);
+	assert_true(load_relaxed(&library_state.learning));
 	episodes(985, 2000000);
 	episodes(15, 4000000);
-	learn_step(30 * SECOND_NS);
-	assert_int_equal(load_relaxed(&run.classes[0].slo_ns), 0);
-	learn_step(31 * SECOND_NS);
-	uint64_t slo_ns = load_relaxed(&run.classes[0].slo_ns);
+	slo_learner_step(30 * SECOND_NS);
+	assert_int_equal(load_relaxed(&library_state.classes[0].slo_ns), 0);
+	slo_learner_step(31 * SECOND_NS);
+	uint64_t slo_ns = load_relaxed(&library_state.classes[0].slo_ns);
 	assert_true(slo_ns > 11600000 && slo_ns < 12400000);
-	assert_non_null(strstr(said, "class reads: SLO "));
-	assert_non_null(strstr(said, "of 1000 episodes"));
+	assert_non_null(strstr(log_lines, "class reads: SLO "));
+	assert_non_null(strstr(log_lines, "of 1000 episodes"));
 }
 
 static void a_class_with_few_episodes_goes_on_learning(void **state)
 {
 	struct options o = two_classes();
 	(void)state;
-	learn_start(&o, 0);
+	slo_learner_start(&o, 0);
 	episodes(99, 2000000);
-	learn_step(40 * SECOND_NS);
-	assert_int_equal(load_relaxed(&run.classes[0].slo_ns), 0);
-	assert_true(load_relaxed(&run.learning));
+	slo_learner_step(40 * SECOND_NS);
+	assert_int_equal(load_relaxed(&library_state.classes[0].slo_ns), 0);
+	assert_true(load_relaxed(&library_state.learning));
 	episodes(1, 2000000);
-	learn_step(41 * SECOND_NS);
-	assert_int_not_equal(load_relaxed(&run.classes[0].slo_ns), 0);
-	assert_true(load_relaxed(&run.learning)); /* dump has none yet */
+	slo_learner_step(41 * SECOND_NS);
+	assert_int_not_equal(load_relaxed(&library_state.classes[0].slo_ns), 0);
+	assert_true(load_relaxed(&library_state.learning)); /* dump has none yet */
 }
 
 static void a_learned_slo_is_at_least_a_millisecond(void **state)
 {
 	struct options o = two_classes();
 	(void)state;
-	learn_start(&o, 0);
+	slo_learner_start(&o, 0);
 	episodes(1000, 10000);
-	learn_step(31 * SECOND_NS);
-	assert_int_equal(load_relaxed(&run.classes[0].slo_ns), 1000000);
+	slo_learner_step(31 * SECOND_NS);
+	assert_int_equal(load_relaxed(&library_state.classes[0].slo_ns), 1000000);
 }
 
 static void with_every_slo_given_nothing_is_learned_or_said(void **state)
@@ -82,9 +82,9 @@ static void with_every_slo_given_nothing_is_learned_or_said(void **state)
 	struct options o = two_classes();
 	(void)state;
 	o.classes[0].slo_ns = o.classes[1].slo_ns = 5;
-	learn_start(&o, 0);
-	assert_false(load_relaxed(&run.learning));
-	assert_string_equal(said, "");
+	slo_learner_start(&o, 0);
+	assert_false(load_relaxed(&library_state.learning));
+	assert_string_equal(log_lines, "");
 }
 
 static void one_slo_is_enough_not_to_warn(void **state)
@@ -92,9 +92,9 @@ static void one_slo_is_enough_not_to_warn(void **state)
 	struct options o = two_classes();
 	(void)state;
 	o.classes[0].slo_ns = 5;
-	learn_start(&o, 0);
-	assert_true(load_relaxed(&run.learning));
-	assert_string_equal(said, "");
+	slo_learner_start(&o, 0);
+	assert_true(load_relaxed(&library_state.learning));
+	assert_string_equal(log_lines, "");
 }
 
 static void live_episodes_teach_their_class(void **state)

@@ -60,7 +60,7 @@ static void the_untracked_id_is_accepted_everywhere(void **state)
 	assert_int_equal(rerunCancel(none, &ticket), CANCEL_RERUN);
 	struct cancel_task task = createCancel(NULL);
 	hot_calls((struct cancel_resource){ 0 });
-	assert_int_equal(look_at_current().task.entry_count, 0);
+	assert_int_equal(inspect_current().task.entry_count, 0);
 	freeCancel(task);
 	struct cancel_counters counters = counters_now();
 	assert_int_equal(counters.stale_task, 0);
@@ -148,13 +148,13 @@ static void a_double_release_is_counted(void **state)
 	(void)state;
 	getResource(table, CANCEL_SHARED);
 	freeResource(table, CANCEL_EXCLUSIVE); /* not the mode it holds */
-	assert_int_equal(look_at_current().entries[0].held_modes, 1);
+	assert_int_equal(inspect_current().entries[0].held_modes, 1);
 	freeResource(table, CANCEL_SHARED);
 	freeResource(table, CANCEL_SHARED);
 	assert_int_equal(counters_now().double_release, 2);
 	getResource(pool, 10);
 	freeResource(pool, 11);
-	assert_int_equal(look_at_current().entries[1].held, 0);
+	assert_int_equal(inspect_current().entries[1].held, 0);
 	assert_int_equal(counters_now().double_release, 3);
 	freeCancel(task);
 	assert_int_equal(counters_now().leaked_holds, 0);
@@ -170,7 +170,7 @@ static void a_mode_the_lock_has_not_is_counted(void **state)
 	slowByResource(table, UINT64_MAX);
 	freeResource(table, 9);
 	assert_int_equal(counters_now().wrong_mode, 4);
-	assert_int_equal(look_at_current().task.entry_count, 0);
+	assert_int_equal(inspect_current().task.entry_count, 0);
 	freeCancel(task);
 }
 
@@ -201,7 +201,7 @@ static void an_id_from_before_the_last_stop_is_no_resource(void **state)
 	assert_int_equal(cancel_resource_index(pool), 0);
 	struct cancel_task task = createCancel(NULL);
 	slowByResource(old, CANCEL_SHARED);
-	assert_int_equal(look_at_current().task.entry_count, 0);
+	assert_int_equal(inspect_current().task.entry_count, 0);
 	getResource(pool, 1);
 	freeResource(pool, 1);
 	getResource(old, CANCEL_SHARED); /* though "pool" is what the task used last */
@@ -210,10 +210,10 @@ static void an_id_from_before_the_last_stop_is_no_resource(void **state)
 	evictResource(old, none, 1);
 	missResource(old, none);
 	assert_int_equal(counters_now().bad_resource, 6);
-	struct look look = look_at_current();
-	assert_int_equal(look.task.entry_count, 1);
-	assert_int_equal(look.entries[0].resource, 0);
-	assert_int_equal(look.entries[0].held, 0);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.task.entry_count, 1);
+	assert_int_equal(seen.entries[0].resource, 0);
+	assert_int_equal(seen.entries[0].held, 0);
 	freeCancel(task);
 	assert_int_equal(counters_now().leaked_holds, 0);
 }
@@ -285,7 +285,7 @@ static void a_class_that_does_not_exist_is_class_0(void **state)
 	struct cancel_task_options o = { .struct_size = sizeof o, .class_index = 5 };
 	(void)state;
 	struct cancel_task task = createCancel(&o);
-	assert_int_equal(look_at_current().task.class_index, 0);
+	assert_int_equal(inspect_current().task.class_index, 0);
 	assert_int_equal(counters_now().bad_class, 1);
 	freeCancel(task);
 	countRequest(255, 1, 2);
@@ -299,7 +299,7 @@ static void options_without_their_size_are_defaults(void **state)
 	(void)state;
 	assert_int_not_equal(createResource("pool", CANCEL_MEMORY, &r).id, 0);
 	struct cancel_task task = createCancel(&o);
-	assert_int_equal(look_at_current().task.key, 0);
+	assert_int_equal(inspect_current().task.key, 0);
 	assert_int_equal(counters_now().bad_options, 2);
 	freeCancel(task);
 }
@@ -315,11 +315,11 @@ static void deeper_nesting_than_counted_is_counted(void **state)
 	(void)state;
 	for (int i = 0; i < 256; i++)
 		getResource(lock, 5);
-	assert_int_equal(look_at_current().entries[0].held, 255);
+	assert_int_equal(inspect_current().entries[0].held, 255);
 	assert_int_equal(counters_now().nesting_saturated, 1);
 	for (int i = 0; i < 255; i++)
 		freeResource(lock, 5);
-	assert_int_equal(look_at_current().entries[0].held, 0);
+	assert_int_equal(inspect_current().entries[0].held, 0);
 	freeCancel(task);
 }
 
@@ -374,7 +374,7 @@ static void each_kind_of_misuse_is_said_once(void **state)
 		freeResource(table, CANCEL_SHARED);
 	freeCancel(task);
 	assert_int_equal(stopCancel(), 0);
-	const char *line = strstr(said, "release_without_acquire: ");
+	const char *line = strstr(log_lines, "release_without_acquire: ");
 	assert_non_null(line);
 	assert_null(strstr(line + 1, "release_without_acquire: "));
 }

@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "libcancel/control/record.h"
+#include "libcancel/control/decisions.h"
 #include "libcancel/control/text.h"
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
 
 static const struct cancel_class classes[] = { { .name = "reads", .slo_ns = 5000000 },
 	{ .name = "dump", .slo_ns = 1000000000 } };
@@ -205,38 +205,38 @@ static void records_follow_their_decision(void **state)
 {
 	static struct cancel_decision_record records[CANCEL_RECORDS_KEPT];
 	(void)state;
-	records_forget();
+	decisions_forget();
 	memset(told, 0, sizeof told);
 	cancel_set_listener(note_change, told);
 	a_decision(1);
-	records_take(&verdict);
+	decisions_take(&verdict);
 	assert_int_equal(told[CANCEL_CHANGE_DECIDED], 1);
 	verdict.decided = false;
 	verdict.outcome_count = 2;
 	verdict.outcomes[0] = (struct cancel_outcome){ .serial = 1, .times.delivered_ns = 2000 };
 	verdict.outcomes[1] = (struct cancel_outcome){ .serial = 99 }; /* forgotten long ago */
-	records_take(&verdict);
+	decisions_take(&verdict);
 	assert_int_equal(told[CANCEL_CHANGE_OUTCOME], 1);
 	verdict.outcome_count = 1;
 	verdict.outcomes[0].final = true;
 	verdict.outcomes[0].wasted_ns = 5;
-	records_take(&verdict);
+	decisions_take(&verdict);
 	assert_int_equal(told[CANCEL_CHANGE_FINAL], 1);
 	assert_int_equal(cancel_recent_decisions(records, CANCEL_RECORDS_KEPT), 1);
 	assert_int_equal(records[0].outcome.times.delivered_ns, 2000);
 	assert_int_equal(records[0].outcome.wasted_ns, 5);
 	cancel_set_listener(NULL, NULL);
-	records_forget();
+	decisions_forget();
 }
 
 static void the_last_decisions_are_kept_newest_first(void **state)
 {
 	static struct cancel_decision_record records[CANCEL_RECORDS_KEPT + 1];
 	(void)state;
-	records_forget();
+	decisions_forget();
 	for (uint64_t serial = 1; serial <= CANCEL_RECORDS_KEPT + 5; serial++) {
 		a_decision(serial);
-		records_take(&verdict);
+		decisions_take(&verdict);
 	}
 	assert_int_equal(
 		cancel_recent_decisions(records, CANCEL_RECORDS_KEPT + 1), CANCEL_RECORDS_KEPT);
@@ -244,7 +244,7 @@ static void the_last_decisions_are_kept_newest_first(void **state)
 	assert_int_equal(records[CANCEL_RECORDS_KEPT - 1].serial, 6);
 	assert_int_equal(cancel_recent_decisions(records, 1), 1);
 	assert_int_equal(records[0].serial, CANCEL_RECORDS_KEPT + 5);
-	records_forget();
+	decisions_forget();
 }
 
 static sem_t in_listener, leave_listener;
@@ -321,10 +321,10 @@ static void a_fault_turns_the_library_off_and_is_said_once(void **state)
 	struct cancel_status status;
 	(void)state;
 	struct cancel_task task = createCancel(NULL);
-	run_fault("a test says so");
-	run_fault("and again");
-	WAIT_UNTIL(was_said("internal inconsistency: a test says so"));
-	assert_false(was_said("and again"));
+	library_disable("a test says so");
+	library_disable("and again");
+	WAIT_UNTIL(was_logged("internal inconsistency: a test says so"));
+	assert_false(was_logged("and again"));
 	cancel_read_status(&status);
 	assert_true(status.turned_off);
 	assert_false(status.running);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
 
 static char *option_value(const char *wanted, bool *writable)
 {
@@ -124,11 +124,11 @@ static void a_typing_mistake_is_said_and_ignored(void **state)
 		setenv(mistakes[i][0], mistakes[i][1], 1);
 	start_quietly();
 	for (size_t i = 0; i < n; i++) {
-		assert_non_null(strstr(said, mistakes[i][0]));
+		assert_non_null(strstr(log_lines, mistakes[i][0]));
 		unsetenv(mistakes[i][0]);
 	}
 	unsetenv("CANCEL_JOURNAL");
-	assert_non_null(strstr(said, "/nonexistent/journal"));
+	assert_non_null(strstr(log_lines, "/nonexistent/journal"));
 	assert_option("journal", "");
 	assert_int_equal(counters_now().options_rejected, n);
 	assert_option("mode", "monitor");
@@ -155,7 +155,7 @@ static void a_host_mistake_is_an_error_and_nothing_runs(void **state)
 	for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
 		struct cancel_config config = mistakes[i];
 		config.struct_size = sizeof config;
-		config.log = say;
+		config.log = keep_line;
 		assert_int_equal(startCancel(&config), CANCEL_EINVAL);
 		assert_int_equal(stopCancel(), CANCEL_ESTATE);
 	}
@@ -168,16 +168,16 @@ static void a_threshold_out_of_its_range_is_named_with_the_range(void **state)
 	struct cancel_pipeline_config pipeline = { .struct_size = sizeof pipeline,
 		.blame_ppm = 1000001 };
 	struct cancel_config config = {
-		.struct_size = sizeof config, .log = say, .pipeline = &pipeline
+		.struct_size = sizeof config, .log = keep_line, .pipeline = &pipeline
 	};
 	(void)state;
-	said[0] = '\0';
+	log_lines[0] = '\0';
 	assert_int_equal(startCancel(&config), CANCEL_EINVAL);
-	assert_non_null(strstr(said, "pipeline.blame_ppm is 1000001: it takes 1 to 1000000"));
+	assert_non_null(strstr(log_lines, "pipeline.blame_ppm is 1000001: it takes 1 to 1000000"));
 	setenv("CANCEL_PACE_BURST", "1001", 1);
 	start_quietly();
 	unsetenv("CANCEL_PACE_BURST");
-	assert_non_null(strstr(said, "CANCEL_PACE_BURST=1001 is no number from 1 to 1000"));
+	assert_non_null(strstr(log_lines, "CANCEL_PACE_BURST=1001 is no number from 1 to 1000"));
 	assert_option("pace_burst", "5");
 	assert_int_equal(stopCancel(), 0);
 }
@@ -236,7 +236,7 @@ static void an_slo_taken_back_is_learned(void **state)
 	WAIT_UNTIL((cancel_read_status(&status), status.slo_ns[0] == 7000000));
 	assert_int_equal(cancel_set_option("slo_ms", "0"), 0);
 	WAIT_UNTIL((cancel_read_status(&status), status.slo_ns[0] == 0));
-	assert_true(load_relaxed(&run.learning));
+	assert_true(load_relaxed(&library_state.learning));
 	assert_int_equal(stopCancel(), 0);
 }
 
@@ -293,7 +293,7 @@ static void no_slo_is_said_once(void **state)
 {
 	(void)state;
 	start_quietly();
-	assert_non_null(strstr(said, "no class has an SLO"));
+	assert_non_null(strstr(log_lines, "no class has an SLO"));
 	assert_int_equal(stopCancel(), 0);
 }
 

@@ -43,7 +43,7 @@ static struct cancel_task cancelled(struct cancel_task_options o, enum cancel_re
 	struct delivery d = { .task = task.id, .blamed_mask = 1, .reason = reason };
 	assert_true(deliver_push(&d));
 	sem_wait(&delivered);
-	WAIT_UNTIL(look_at_current().task.state == CANCEL_DELIVERED);
+	WAIT_UNTIL(inspect_current().task.state == CANCEL_DELIVERED);
 	return task;
 }
 
@@ -82,7 +82,7 @@ static void a_task_never_cancelled_may_go_on(void **state)
 	struct cancel_task task = createCancel(NULL);
 	(void)state;
 	assert_int_equal(rerunCancel(task, &ticket), CANCEL_RERUN);
-	assert_int_equal(look_at_current().task.flags & CANCEL_RERUNNING, 0);
+	assert_int_equal(inspect_current().task.flags & CANCEL_RERUNNING, 0);
 	freeCancel(task);
 	assert_int_equal(rerunCancel(task, &ticket), CANCEL_DROP); /* it has ended */
 }
@@ -114,8 +114,8 @@ static void what_runs_again_is_a_new_attempt_that_is_never_chosen(void **state)
 	calm_for(0);
 	assert_int_equal(rerunCancel(task, &ticket), CANCEL_RERUN);
 	assert_false(cancelRequested());
-	assert_int_equal(look_at_current().task.state, CANCEL_RUNNING);
-	assert_true(look_at_current().task.flags & CANCEL_RERUNNING);
+	assert_int_equal(inspect_current().task.state, CANCEL_RUNNING);
+	assert_true(inspect_current().task.flags & CANCEL_RERUNNING);
 	assert_int_equal(blockCancel(), 0);
 	allowCancel();
 	assert_int_equal(rerunCancel(task, &ticket), CANCEL_RERUN);

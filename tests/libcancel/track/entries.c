@@ -30,11 +30,11 @@ static void sixteen_instances_are_exact(void **state)
 	struct cancel_task task = createCancel(NULL);
 	(void)state;
 	hold_sixteen();
-	struct look look = look_at_current();
-	assert_int_equal(look.task.entry_count, CANCEL_ENTRIES_MAX);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.task.entry_count, CANCEL_ENTRIES_MAX);
 	for (uint32_t i = 0; i < CANCEL_ENTRIES_MAX; i++) {
-		assert_int_equal(look.entries[i].instance, i);
-		assert_int_equal(look.entries[i].held_modes, 1);
+		assert_int_equal(seen.entries[i].instance, i);
+		assert_int_equal(seen.entries[i].held_modes, 1);
 	}
 	free_sixteen();
 	freeCancel(task);
@@ -46,13 +46,13 @@ static void an_idle_entry_makes_room_and_its_totals_stay(void **state)
 	(void)state;
 	hold_sixteen();
 	freeResourceAt(table, 3, CANCEL_SHARED);
-	uint64_t hold_ns = look_at_current().entries[3].hold_ns;
+	uint64_t hold_ns = inspect_current().entries[3].hold_ns;
 	getResourceAt(table, 99, CANCEL_EXCLUSIVE);
-	struct look look = look_at_current();
-	assert_int_equal(look.entries[3].instance, 99);
-	assert_int_equal(look.entries[3].held_modes, 2);
-	assert_int_equal(look.folded[0].hold_ns, hold_ns);
-	assert_int_equal(look.folded[0].acquires, 1);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.entries[3].instance, 99);
+	assert_int_equal(seen.entries[3].held_modes, 2);
+	assert_int_equal(seen.folded[0].hold_ns, hold_ns);
+	assert_int_equal(seen.folded[0].acquires, 1);
 	freeResourceAt(table, 99, CANCEL_EXCLUSIVE);
 	getResourceAt(table, 3, CANCEL_SHARED); /* takes the place of 99, which is idle now */
 	free_sixteen();
@@ -69,14 +69,14 @@ static void the_seventeenth_at_once_is_in_totals_only(void **state)
 	hold_sixteen();
 	slowByResourceAt(table, 50, CANCEL_SHARED);
 	getResourceAt(table, 50, CANCEL_SHARED);
-	struct look look = look_at_current();
-	assert_int_equal(look.task.entry_count, CANCEL_ENTRIES_MAX);
-	assert_true(look.folded[0].hold_ns > 0);
-	assert_int_equal(look.folded[0].waits, 1);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.task.entry_count, CANCEL_ENTRIES_MAX);
+	assert_true(seen.folded[0].hold_ns > 0);
+	assert_int_equal(seen.folded[0].waits, 1);
 	assert_int_equal(counters_now().entries_dropped, dropped + 2);
 	freeResourceAt(table, 50, CANCEL_SHARED);
-	uint64_t hold_ns = look_at_current().folded[0].hold_ns;
-	assert_int_equal(look_at_current().folded[0].hold_ns, hold_ns);
+	uint64_t hold_ns = inspect_current().folded[0].hold_ns;
+	assert_int_equal(inspect_current().folded[0].hold_ns, hold_ns);
 	free_sixteen();
 	freeCancel(task);
 	assert_int_equal(counters_now().release_without_acquire, 0);
@@ -130,8 +130,8 @@ static void a_stall_in_totals_leaves_no_hold(void **state)
 	slowByResource(pool, 1);
 	getResource(pool, 0);
 	uint32_t r = (uint32_t)cancel_resource_index(pool);
-	uint64_t hold_ns = look_at_current().folded[r].hold_ns;
-	assert_int_equal(look_at_current().folded[r].hold_ns, hold_ns);
+	uint64_t hold_ns = inspect_current().folded[r].hold_ns;
+	assert_int_equal(inspect_current().folded[r].hold_ns, hold_ns);
 	assert_int_equal(hold_ns, 0);
 	getResource(pool, 7); /* units it does hold */
 	freeResource(pool, 7);
@@ -151,7 +151,7 @@ static void an_entry_that_evicted_does_not_make_room(void **state)
 		getResourceAt(table, i, CANCEL_SHARED);
 		freeResourceAt(table, i, CANCEL_SHARED);
 	}
-	assert_int_equal(look_at_current().entries[0].evicted, 7);
+	assert_int_equal(inspect_current().entries[0].evicted, 7);
 	freeCancel(task);
 }
 
@@ -165,11 +165,11 @@ static void the_next_task_of_the_slot_starts_clean(void **state)
 	free_sixteen();
 	freeCancel(task);
 	task = createCancel(NULL);
-	struct look look = look_at_current();
-	assert_int_equal(look.task.entry_count, 0);
-	assert_int_equal(look.folded[0].hold_ns, 0);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.task.entry_count, 0);
+	assert_int_equal(seen.folded[0].hold_ns, 0);
 	getResourceAt(table, 5, CANCEL_SHARED);
-	assert_int_equal(look_at_current().task.entry_count, 1);
+	assert_int_equal(inspect_current().task.entry_count, 1);
 	freeResourceAt(table, 5, CANCEL_SHARED);
 	freeCancel(task);
 }

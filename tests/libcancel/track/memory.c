@@ -46,7 +46,7 @@ static void units_taken_from_others_are_counted(void **state)
 	evictResource(pool, other, 3);
 	evictResource(pool, nobody, 2);
 	evictResource(pool, task, 50); /* its own */
-	assert_int_equal(look_at_current().entries[0].evicted, 5);
+	assert_int_equal(inspect_current().entries[0].evicted, 5);
 	freeCancel(task);
 }
 
@@ -57,7 +57,7 @@ static void a_finished_stall_is_charged_at_the_next_miss(void **state)
 	(void)state;
 	stall_on(who);
 	assert_int_equal(charged_to(who), 0);
-	uint64_t stall_ns = look_at_current().entries[0].wait_ns;
+	uint64_t stall_ns = inspect_current().entries[0].wait_ns;
 	slowByResource(pool, 1);
 	missResource(pool, who);
 	assert_int_equal(charged_to(who), stall_ns);
@@ -73,7 +73,7 @@ static void the_last_stall_is_charged_at_the_end(void **state)
 	struct cancel_task victim = createCancel(NULL);
 	(void)state;
 	stall_on(who);
-	uint64_t stall_ns = look_at_current().entries[0].wait_ns;
+	uint64_t stall_ns = inspect_current().entries[0].wait_ns;
 	freeCancel(victim);
 	assert_int_equal(charged_to(who), stall_ns);
 	freeCancel(who);
@@ -85,7 +85,7 @@ static void a_victim_that_leaves_its_thread_charges_what_is_due(void **state)
 	struct cancel_task victim = createCancel(NULL);
 	(void)state;
 	stall_on(who);
-	uint64_t stall_ns = look_at_current().entries[0].wait_ns;
+	uint64_t stall_ns = inspect_current().entries[0].wait_ns;
 	unbindCancel(victim, CANCEL_QUEUED);
 	assert_int_equal(charged_to(who), stall_ns);
 	freeCancel(victim);
@@ -103,7 +103,7 @@ static void a_stall_may_outlast_a_hand_over(void **state)
 	unbindCancel(victim, CANCEL_QUEUED);
 	bindCancel(victim);
 	getResource(pool, 0);
-	uint64_t stall_ns = look_at_current().entries[0].wait_ns;
+	uint64_t stall_ns = inspect_current().entries[0].wait_ns;
 	freeCancel(victim);
 	assert_int_equal(charged_to(who), stall_ns);
 	freeCancel(who);
@@ -184,7 +184,7 @@ static void only_memory_can_be_evicted(void **state)
 	(void)state;
 	evictResource(table, other, 1);
 	missResource(table, other);
-	assert_int_equal(look_at_current().task.entry_count, 0);
+	assert_int_equal(inspect_current().task.entry_count, 0);
 	assert_int_equal(counters_now().wrong_type, 2);
 	freeCancel(task);
 }

@@ -93,7 +93,7 @@ static void the_request_is_seen_while_the_action_still_runs(void **state)
 	sem_wait(&action_entered);
 	assert_true(cancelRequested());
 	assert_true(cancelRequested());
-	assert_int_equal(look_at_current().task.state, CANCEL_DELIVERING);
+	assert_int_equal(inspect_current().task.state, CANCEL_DELIVERING);
 	sem_post(&action_may_end);
 	freeCancel(task);
 }
@@ -156,10 +156,10 @@ static void wasted_is_what_it_worked_until_it_stopped(void **state)
 	deliver(task, CANCEL_REASON_CULPRIT);
 	sem_wait(&action_entered);
 	assert_true(cancelRequested());
-	uint64_t at_most_ns = look_at_current().task.active_ns;
+	uint64_t at_most_ns = inspect_current().task.active_ns;
 	struct timespec pause = { .tv_nsec = 20000000 };
 	nanosleep(&pause, NULL); /* as long as it waits for a rerun */
-	assert_true(look_at_current().task.active_ns >= at_most_ns + 20000000);
+	assert_true(inspect_current().task.active_ns >= at_most_ns + 20000000);
 	freeCancel(task);
 	uint32_t n = events_take(events);
 	assert_int_equal(events[n - 1].kind, CANCEL_EVENT_ENDED);
@@ -173,13 +173,13 @@ static void in_a_blocked_phase_no_action_starts(void **state)
 	(void)state;
 	assert_int_equal(blockCancel(), 0);
 	assert_int_equal(blockCancel(), 0);
-	assert_int_equal(look_at_current().task.state, CANCEL_BLOCKED);
+	assert_int_equal(inspect_current().task.state, CANCEL_BLOCKED);
 	deliver(task, CANCEL_REASON_CULPRIT);
 	WAIT_UNTIL(counters_now().ignored);
 	allowCancel();
-	assert_int_equal(look_at_current().task.state, CANCEL_BLOCKED);
+	assert_int_equal(inspect_current().task.state, CANCEL_BLOCKED);
 	allowCancel();
-	assert_int_equal(look_at_current().task.state, CANCEL_RUNNING);
+	assert_int_equal(inspect_current().task.state, CANCEL_RUNNING);
 	assert_false(cancelRequested());
 	assert_int_equal(load_relaxed(&actions_run), 0);
 	assert_int_equal(events_of(CANCEL_EVENT_IGNORED), 1);

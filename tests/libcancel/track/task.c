@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "libcancel/track/word.h"
+#include "libcancel/track/state_word.h"
 
 #define SLO_NS 5000000u
 
@@ -51,15 +51,15 @@ static void options_are_seen(void **state)
 	};
 	(void)state;
 	struct cancel_task task = createCancel(&o);
-	struct look look = look_at_current();
-	assert_int_equal(look.task.id, task.id);
-	assert_int_equal(look.task.key, 7);
-	assert_int_equal(look.task.signature, 8);
-	assert_int_equal(look.task.slo_ns, 9);
-	assert_int_equal(look.task.rollback_ns, 10);
-	assert_int_equal(look.task.class_index, 1);
-	assert_int_equal(look.task.flags, CANCEL_CANCELLABLE | CANCEL_EXEMPT);
-	assert_int_equal(look.task.state, CANCEL_RUNNING);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.task.id, task.id);
+	assert_int_equal(seen.task.key, 7);
+	assert_int_equal(seen.task.signature, 8);
+	assert_int_equal(seen.task.slo_ns, 9);
+	assert_int_equal(seen.task.rollback_ns, 10);
+	assert_int_equal(seen.task.class_index, 1);
+	assert_int_equal(seen.task.flags, CANCEL_CANCELLABLE | CANCEL_EXEMPT);
+	assert_int_equal(seen.task.state, CANCEL_RUNNING);
 	freeCancel(task);
 }
 
@@ -73,8 +73,8 @@ static void an_older_options_struct_is_a_prefix(void **state)
 	};
 	(void)state;
 	struct cancel_task task = createCancel(&o);
-	assert_int_equal(look_at_current().task.key, 7);
-	assert_int_equal(look_at_current().task.slo_ns, SLO_NS);
+	assert_int_equal(inspect_current().task.key, 7);
+	assert_int_equal(inspect_current().task.slo_ns, SLO_NS);
 	freeCancel(task);
 }
 
@@ -83,7 +83,7 @@ static void host_flags_cannot_claim_a_rerun(void **state)
 	struct cancel_task_options o = { .struct_size = sizeof o, .flags = 0xff };
 	(void)state;
 	struct cancel_task task = createCancel(&o);
-	assert_int_equal(look_at_current().task.flags,
+	assert_int_equal(inspect_current().task.flags,
 		CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD);
 	freeCancel(task);
 }
@@ -93,11 +93,11 @@ static void a_background_task_does_not_bear_its_class_slo(void **state)
 	struct cancel_task_options o = { .struct_size = sizeof o, .flags = CANCEL_BACKGROUND };
 	(void)state;
 	struct cancel_task task = createCancel(&o);
-	assert_int_equal(look_at_current().task.slo_ns, 0);
+	assert_int_equal(inspect_current().task.slo_ns, 0);
 	freeCancel(task);
 	o.slo_ns = 77;
 	task = createCancel(&o);
-	assert_int_equal(look_at_current().task.slo_ns, 77);
+	assert_int_equal(inspect_current().task.slo_ns, 77);
 	freeCancel(task);
 }
 
@@ -119,8 +119,8 @@ static void time_before_the_task_counts_from_its_arrival(void **state)
 	(void)state;
 	o.start_ns = cancel_now_ns() - 3 * SLO_NS;
 	struct cancel_task task = createCancel(&o);
-	assert_int_equal(look_at_current().task.episode_start_ns, o.start_ns);
-	assert_true(look_at_current().task.active_ns >= 3 * SLO_NS);
+	assert_int_equal(inspect_current().task.episode_start_ns, o.start_ns);
+	assert_true(inspect_current().task.active_ns >= 3 * SLO_NS);
 	freeCancel(task);
 	assert_int_equal(ended().late, before.late + 1);
 }
@@ -147,7 +147,7 @@ static void an_arrival_in_the_future_is_now(void **state)
 	(void)state;
 	o.start_ns = cancel_now_ns() + 3600000000000u;
 	struct cancel_task task = createCancel(&o);
-	assert_true(look_at_current().task.episode_start_ns <= cancel_now_ns());
+	assert_true(inspect_current().task.episode_start_ns <= cancel_now_ns());
 	freeCancel(task);
 }
 
@@ -155,11 +155,11 @@ static void queued_keeps_the_episode_open_and_idle_closes_it(void **state)
 {
 	struct totals before = ended();
 	struct cancel_task task = createCancel(NULL);
-	uint64_t start_ns = look_at_current().task.episode_start_ns;
+	uint64_t start_ns = inspect_current().task.episode_start_ns;
 	(void)state;
 	unbindCancel(task, CANCEL_QUEUED);
 	bindCancel(task);
-	assert_int_equal(look_at_current().task.episode_start_ns, start_ns);
+	assert_int_equal(inspect_current().task.episode_start_ns, start_ns);
 	assert_int_equal(ended().completed, before.completed);
 	unbindCancel(task, CANCEL_IDLE);
 	assert_int_equal(ended().completed, before.completed + 1);
@@ -168,7 +168,7 @@ static void queued_keeps_the_episode_open_and_idle_closes_it(void **state)
 	assert_int_equal(info.episode_ns, 0);
 	assert_false(info.bound);
 	bindCancel(task);
-	assert_true(look_at_current().task.episode_start_ns > start_ns);
+	assert_true(inspect_current().task.episode_start_ns > start_ns);
 	freeCancel(task);
 	assert_int_equal(ended().completed, before.completed + 2);
 }
@@ -304,11 +304,11 @@ static void progress_is_seen(void **state)
 	struct cancel_task task = createCancel(NULL);
 	(void)state;
 	setProgress(40, 100);
-	assert_int_equal(look_at_current().task.progress_done, 40);
-	assert_int_equal(look_at_current().task.progress_expected, 100);
+	assert_int_equal(inspect_current().task.progress_done, 40);
+	assert_int_equal(inspect_current().task.progress_expected, 100);
 	freeCancel(task);
 	task = createCancel(NULL);
-	assert_int_equal(look_at_current().task.progress_expected, 0);
+	assert_int_equal(inspect_current().task.progress_expected, 0);
 	freeCancel(task);
 }
 

@@ -26,18 +26,18 @@ static void a_lock_is_held_in_the_modes_acquired(void **state)
 	struct cancel_task task = createCancel(NULL);
 	(void)state;
 	getResourceAt(table, 17, CANCEL_SHARED);
-	struct look look = look_at_current();
-	assert_int_equal(look.task.entry_count, 1);
-	assert_int_equal(look.entries[0].resource, cancel_resource_index(table));
-	assert_int_equal(look.entries[0].instance, 17);
-	assert_int_equal(look.entries[0].held_modes, 1);
-	assert_int_equal(look.entries[0].held, 1);
-	assert_int_not_equal(look.entries[0].held_since_ns, 0);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.task.entry_count, 1);
+	assert_int_equal(seen.entries[0].resource, cancel_resource_index(table));
+	assert_int_equal(seen.entries[0].instance, 17);
+	assert_int_equal(seen.entries[0].held_modes, 1);
+	assert_int_equal(seen.entries[0].held, 1);
+	assert_int_not_equal(seen.entries[0].held_since_ns, 0);
 	freeResourceAt(table, 17, CANCEL_SHARED);
-	look = look_at_current();
-	assert_int_equal(look.entries[0].held_modes, 0);
-	assert_int_equal(look.entries[0].held_since_ns, 0);
-	assert_true(look.entries[0].hold_ns > 0);
+	seen = inspect_current();
+	assert_int_equal(seen.entries[0].held_modes, 0);
+	assert_int_equal(seen.entries[0].held_since_ns, 0);
+	assert_true(seen.entries[0].hold_ns > 0);
 	freeCancel(task);
 }
 
@@ -48,15 +48,15 @@ static void the_same_mode_again_is_counted(void **state)
 	for (int i = 0; i < 3; i++)
 		getResource(four_modes, 2);
 	getResource(four_modes, 4);
-	assert_int_equal(look_at_current().entries[0].held_modes, 2 | 8);
-	assert_int_equal(look_at_current().entries[0].held, 4);
+	assert_int_equal(inspect_current().entries[0].held_modes, 2 | 8);
+	assert_int_equal(inspect_current().entries[0].held, 4);
 	for (int i = 0; i < 2; i++)
 		freeResource(four_modes, 2);
-	assert_int_equal(look_at_current().entries[0].held_modes, 2 | 8);
+	assert_int_equal(inspect_current().entries[0].held_modes, 2 | 8);
 	freeResource(four_modes, 2);
-	assert_int_equal(look_at_current().entries[0].held_modes, 8);
+	assert_int_equal(inspect_current().entries[0].held_modes, 8);
 	freeResource(four_modes, 4);
-	assert_int_equal(look_at_current().entries[0].held, 0);
+	assert_int_equal(inspect_current().entries[0].held, 0);
 	freeCancel(task);
 }
 
@@ -66,16 +66,16 @@ static void an_upgrade_waits_while_it_holds(void **state)
 	(void)state;
 	getResource(table, CANCEL_SHARED);
 	slowByResource(table, CANCEL_EXCLUSIVE);
-	struct look look = look_at_current();
-	assert_int_equal(look.entries[0].held_modes, 1);
-	assert_int_equal(look.entries[0].wanted_mode, CANCEL_EXCLUSIVE);
-	assert_int_not_equal(look.entries[0].waiting_since_ns, 0);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.entries[0].held_modes, 1);
+	assert_int_equal(seen.entries[0].wanted_mode, CANCEL_EXCLUSIVE);
+	assert_int_not_equal(seen.entries[0].waiting_since_ns, 0);
 	getResource(table, CANCEL_EXCLUSIVE);
-	look = look_at_current();
-	assert_int_equal(look.entries[0].held_modes, 3);
-	assert_int_equal(look.entries[0].wanted_mode, 0);
-	assert_int_equal(look.entries[0].waiting_since_ns, 0);
-	assert_true(look.entries[0].wait_ns > 0);
+	seen = inspect_current();
+	assert_int_equal(seen.entries[0].held_modes, 3);
+	assert_int_equal(seen.entries[0].wanted_mode, 0);
+	assert_int_equal(seen.entries[0].waiting_since_ns, 0);
+	assert_true(seen.entries[0].wait_ns > 0);
 	freeResource(table, CANCEL_EXCLUSIVE);
 	freeResource(table, CANCEL_SHARED);
 	freeCancel(task);
@@ -87,10 +87,10 @@ static void giving_up_ends_the_wait_without_a_hold(void **state)
 	(void)state;
 	slowByResource(table, CANCEL_SHARED);
 	giveUpResource(table);
-	struct look look = look_at_current();
-	assert_int_equal(look.entries[0].waiting_since_ns, 0);
-	assert_int_equal(look.entries[0].held, 0);
-	assert_true(look.entries[0].wait_ns > 0);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.entries[0].waiting_since_ns, 0);
+	assert_int_equal(seen.entries[0].held, 0);
+	assert_true(seen.entries[0].wait_ns > 0);
 	freeCancel(task);
 }
 
@@ -99,10 +99,10 @@ static void a_second_slow_keeps_the_first_start(void **state)
 	struct cancel_task task = createCancel(NULL);
 	(void)state;
 	slowByResource(table, CANCEL_SHARED);
-	uint64_t since_ns = look_at_current().entries[0].waiting_since_ns;
+	uint64_t since_ns = inspect_current().entries[0].waiting_since_ns;
 	slowByResource(table, CANCEL_EXCLUSIVE);
-	assert_int_equal(look_at_current().entries[0].waiting_since_ns, since_ns);
-	assert_int_equal(look_at_current().entries[0].wanted_mode, CANCEL_EXCLUSIVE);
+	assert_int_equal(inspect_current().entries[0].waiting_since_ns, since_ns);
+	assert_int_equal(inspect_current().entries[0].wanted_mode, CANCEL_EXCLUSIVE);
 	giveUpResource(table);
 	freeCancel(task);
 }
@@ -114,15 +114,15 @@ static void slots_are_counted_in_slot_time(void **state)
 	uint64_t before_ns = cancel_now_ns();
 	getResource(workers, 1);
 	getResource(workers, 3);
-	struct look look = look_at_current();
+	struct inspection seen = inspect_current();
 	uint64_t after_ns = cancel_now_ns();
-	assert_int_equal(look.entries[0].held, 4);
-	assert_true(look.entries[0].hold_ns <= 4 * (after_ns - before_ns));
+	assert_int_equal(seen.entries[0].held, 4);
+	assert_true(seen.entries[0].hold_ns <= 4 * (after_ns - before_ns));
 	freeResource(workers, 3);
-	assert_int_equal(look_at_current().entries[0].held, 1);
+	assert_int_equal(inspect_current().entries[0].held, 1);
 	freeResource(workers, 1);
-	uint64_t total_ns = look_at_current().entries[0].hold_ns;
-	assert_int_equal(look_at_current().entries[0].hold_ns, total_ns);
+	uint64_t total_ns = inspect_current().entries[0].hold_ns;
+	assert_int_equal(inspect_current().entries[0].hold_ns, total_ns);
 	freeCancel(task);
 }
 
@@ -133,9 +133,9 @@ static void memory_is_held_in_units(void **state)
 	getResource(pool, 100);
 	getResource(pool, 28);
 	freeResource(pool, 64);
-	assert_int_equal(look_at_current().entries[0].held, 64);
+	assert_int_equal(inspect_current().entries[0].held, 64);
 	freeResource(pool, 64);
-	assert_int_equal(look_at_current().entries[0].held, 0);
+	assert_int_equal(inspect_current().entries[0].held, 0);
 	freeCancel(task);
 }
 
@@ -145,11 +145,11 @@ static void a_stall_may_end_without_a_hold(void **state)
 	(void)state;
 	slowByResource(pool, 1);
 	getResource(pool, 0);
-	struct look look = look_at_current();
-	assert_int_equal(look.entries[0].held, 0);
-	assert_int_equal(look.entries[0].held_since_ns, 0);
-	assert_int_equal(look.entries[0].hold_ns, 0);
-	assert_true(look.entries[0].wait_ns > 0);
+	struct inspection seen = inspect_current();
+	assert_int_equal(seen.entries[0].held, 0);
+	assert_int_equal(seen.entries[0].held_since_ns, 0);
+	assert_int_equal(seen.entries[0].hold_ns, 0);
+	assert_true(seen.entries[0].wait_ns > 0);
 	freeCancel(task);
 }
 
@@ -159,9 +159,9 @@ static void two_waits_at_once_are_both_seen(void **state)
 	(void)state;
 	slowByResource(pool, 1);
 	slowByResourceAt(workers, 2, 1);
-	struct look look = look_at_current();
-	assert_int_not_equal(look.entries[0].waiting_since_ns, 0);
-	assert_int_not_equal(look.entries[1].waiting_since_ns, 0);
+	struct inspection seen = inspect_current();
+	assert_int_not_equal(seen.entries[0].waiting_since_ns, 0);
+	assert_int_not_equal(seen.entries[1].waiting_since_ns, 0);
 	giveUpResourceAt(workers, 2);
 	getResource(pool, 0);
 	freeCancel(task);
@@ -180,8 +180,8 @@ static void coarse_and_precise_stamps_count_alike(void **state)
 	clock_publish_coarse(1700);
 	freeResourceAt(table, 1, CANCEL_EXCLUSIVE);
 	clock_publish_precise();
-	assert_int_equal(look_at_current().entries[0].hold_ns, 700);
-	assert_int_equal(look_at_current().entries[0].held, 0);
+	assert_int_equal(inspect_current().entries[0].hold_ns, 700);
+	assert_int_equal(inspect_current().entries[0].held, 0);
 	freeCancel(task);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.c - who took memory from whom, and whose stall that was.
+ * eviction.c - who took memory from whom, and whose stall that was.
  *
  * An eviction is one store in the evictor's own slot. A stall is charged by its victim to the
  * slot of the evictor, which another thread owns; so that is the one place where a task writes to
@@ -15,9 +15,9 @@
  * block and charged at its next miss, when it leaves its thread, or at its end.
  */
 #include "libcancel/track/entry.h"
+#include "libcancel/track/eviction.h"
+#include "libcancel/track/state_word.h"
 #include "libcancel/track/totals.h"
-#include "libcancel/track/usage.h"
-#include "libcancel/track/word.h"
 
 #define CHARGE_NS_BITS 48
 #define CHARGE_NS_MAX  (((uint64_t)1 << CHARGE_NS_BITS) - 1)
@@ -34,7 +34,7 @@ static inline uint64_t charge_add(uint64_t charge, uint64_t tag, uint64_t ns)
 	return tag | (sum < CHARGE_NS_MAX ? sum : CHARGE_NS_MAX);
 }
 
-uint64_t memory_charged_ns(const struct slot *s, uint64_t generation, uint32_t resource)
+uint64_t eviction_charged_ns(const struct slot *s, uint64_t generation, uint32_t resource)
 {
 	uint64_t charge = load_acquire(&s->side->stall_ns[resource]);
 	return (charge & ~CHARGE_NS_MAX) == charge_tag(generation) ? charge & CHARGE_NS_MAX : 0;
@@ -43,7 +43,7 @@ uint64_t memory_charged_ns(const struct slot *s, uint64_t generation, uint32_t r
 static void charge(struct slot *from, uint64_t evictor, uint32_t resource, uint64_t ns)
 {
 	struct slot *to = slot_at(id_index(evictor));
-	if (!to || !word_is(load_acquire(&to->word), evictor)) {
+	if (!to || !state_word_is(load_acquire(&to->state_word), evictor)) {
 		struct ended_use use = { .orphan_stall_ns = ns };
 		totals_use(totals_bank(from->index), resource, &use);
 		return;
@@ -63,7 +63,7 @@ static void charge_begin(struct slot *s, uint32_t resource)
 		store_relaxed(word, 0);
 }
 
-void memory_flush(struct slot *s)
+void eviction_flush(struct slot *s)
 {
 	struct slot_cold *cold = s->cold;
 	if (!cold->pending_resource || !cold->pending_ended)
@@ -72,7 +72,7 @@ void memory_flush(struct slot *s)
 	cold->pending_resource = 0;
 }
 
-void memory_stall_ended(struct slot *s, struct cancel_resource r, uint64_t stall_ns)
+void eviction_stall_ended(struct slot *s, struct cancel_resource r, uint64_t stall_ns)
 {
 	struct slot_cold *cold = s->cold;
 	if (cold->pending_resource != resource_index(r) + 1 || cold->pending_ended)
@@ -105,7 +105,7 @@ void cancel_evict(struct cancel_resource r, struct cancel_task owner, uint64_t u
 	struct slot *s = memory_caller(r);
 	if (unlikely(!s) || !units)
 		return;
-	if (owner.id == id_make(s->index, word_generation(load_relaxed(&s->word))))
+	if (owner.id == id_make(s->index, generation_in(load_relaxed(&s->state_word))))
 		return;
 	uint64_t key = entry_key(r, 0);
 	uint32_t i = entry_find(s, key);
@@ -126,9 +126,10 @@ void cancel_miss(struct cancel_resource r, struct cancel_task evictor)
 	if (unlikely(!s))
 		return;
 	struct slot_cold *cold = s->cold;
-	memory_flush(s);
+	eviction_flush(s);
 	cold->pending_resource = 0;
-	if (!evictor.id || evictor.id == id_make(s->index, word_generation(load_relaxed(&s->word))))
+	if (!evictor.id ||
+		evictor.id == id_make(s->index, generation_in(load_relaxed(&s->state_word))))
 		return;
 	cold->pending_evictor = evictor.id;
 	cold->pending_resource = resource_index(r) + 1;

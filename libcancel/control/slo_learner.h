@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * learn.h - SLOs for classes that were given none.
+ * slo_learner.h - SLOs for classes that were given none.
  */
-#ifndef CANCEL_CONTROL_LEARN_H
-#define CANCEL_CONTROL_LEARN_H
+#ifndef CANCEL_CONTROL_SLO_LEARNER_H
+#define CANCEL_CONTROL_SLO_LEARNER_H
 
 #include <stdint.h>
 
 #include "libcancel/control/options.h"
 
 /* Start: warns once when no class has an SLO, and begins to listen. */
-void learn_start(const struct options *o, uint64_t now_ns);
+void slo_learner_start(const struct options *o, uint64_t now_ns);
 /* Controller thread, about once a second: stores and says what has been learned. */
-void learn_step(uint64_t now_ns);
+void slo_learner_step(uint64_t now_ns);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * learn.c - owns the learning of SLOs: three times the 99th percentile of the first 30 s, or of
- * the first 100 episodes where those take longer. Detection is off for a class until then.
+ * slo_learner.c - owns the learning of SLOs: three times the 99th percentile of the first 30 s, or
+ * of the first 100 episodes where those take longer. Detection is off for a class until then.
  *
  * Three times: a latency the class reaches by itself one time in a hundred must be far from late,
  * or one busy second makes everybody suspicious.
  */
-#include "libcancel/control/learn.h"
+#include "libcancel/control/slo_learner.h"
 
-#include "libcancel/control/log.h"
 #include "libcancel/base/histogram.h"
-#include "libcancel/track/run.h"
+#include "libcancel/control/log.h"
+#include "libcancel/track/library_state.h"
 #include "libcancel/track/totals.h"
 
 #define LEARN_NS	30000000000u
@@ -21,7 +21,7 @@
 
 static uint64_t started_ns;
 
-void learn_start(const struct options *o, uint64_t now_ns)
+void slo_learner_start(const struct options *o, uint64_t now_ns)
 {
 	bool some_given = false, some_missing = false;
 	for (uint32_t i = 0; i < o->class_count; i++) {
@@ -31,7 +31,7 @@ void learn_start(const struct options *o, uint64_t now_ns)
 			some_missing = true;
 	}
 	started_ns = now_ns;
-	store_relaxed(&run.learning, some_missing);
+	store_relaxed(&library_state.learning, some_missing);
 	if (!some_given)
 		log_line("no class has an SLO: learning 3 x the p99 of the first 30 s; until then "
 			 "nothing is judged");
@@ -41,7 +41,7 @@ void learn_start(const struct options *o, uint64_t now_ns)
 static bool learn_class(uint32_t index)
 {
 	static uint64_t counts[CANCEL_HISTOGRAM_MAX]; /* controller thread only */
-	struct run_class *class = &run.classes[index];
+	struct library_class *class = &library_state.classes[index];
 	if (load_relaxed(&class->slo_ns))
 		return true;
 	totals_read_learned(index, counts);
@@ -57,13 +57,13 @@ static bool learn_class(uint32_t index)
 	return true;
 }
 
-void learn_step(uint64_t now_ns)
+void slo_learner_step(uint64_t now_ns)
 {
 	bool missing = false;
-	if (!load_relaxed(&run.learning) || now_ns - started_ns < LEARN_NS)
+	if (!load_relaxed(&library_state.learning) || now_ns - started_ns < LEARN_NS)
 		return;
-	for (uint32_t i = 0; i < load_relaxed(&run.class_count); i++)
+	for (uint32_t i = 0; i < load_relaxed(&library_state.class_count); i++)
 		if (!learn_class(i))
 			missing = true;
-	store_relaxed(&run.learning, missing);
+	store_relaxed(&library_state.learning, missing);
 }

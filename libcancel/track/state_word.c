@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * word.c - owns the state word: generation | bound | state. Why a cancel reaches only its target:
+ * state_word.c - owns the state word: generation | bound | state. Why a cancel reaches only its
+ * target:
  *
  *	FREE → RUNNING ⇄ BLOCKED
  *	         │ ↑ └→ CHANGING → back        owner: exchange of the action
@@ -14,11 +15,11 @@
  *    given. The swap fails for any other generation; so an action never *starts* for another task.
  * 3. Only the delivery thread leaves DELIVERING, after the action has returned. The owner's ways
  *    on (end, block, change the action, rerun) all start from other states, so each of them waits.
- *    Hence when cancel_task_end, cancel_block or cancel_set_action returns, no action is running, and
- *    since the word has left RUNNING or the generation is over, none will start.
- * 4. The owner publishes the action before the word (release in word_open, word_change_end); the
- *    delivery thread reads it after its swap (acquire). While DELIVERING the owner does not write
- *    it (rule 3).
+ *    Hence when cancel_task_end, cancel_block or cancel_set_action returns, no action is running,
+ *    and since the word has left RUNNING or the generation is over, none will start.
+ * 4. The owner publishes the action before the word (release in state_word_open,
+ *    state_word_change_end); the delivery thread reads it after its swap (acquire). While
+ *    DELIVERING the owner does not write it (rule 3).
  * 5. The generation only grows, and has 56 bits: it never comes back.
  *
  * The binding is a bit of the same word: two threads that bind the same task swap the same word,
@@ -29,7 +30,7 @@
  * nothing else is locked while it is held and no host code runs under it. Cancellation of the
  * waiting thread is off meanwhile, since a thread's own cancel may be the action it waits for.
  */
-#include "libcancel/track/word.h"
+#include "libcancel/track/state_word.h"
 
 #include <sched.h>
 
@@ -42,7 +43,7 @@ static void wait_for_action(struct slot *s)
 	int cancel_state;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&action_lock);
-	while (word_state(load_acquire(&s->word)) == SLOT_DELIVERING)
+	while (state_in(load_acquire(&s->state_word)) == SLOT_DELIVERING)
 		pthread_cond_wait(&action_over, &action_lock);
 	pthread_mutex_unlock(&action_lock);
 	pthread_setcancelstate(cancel_state, NULL);
@@ -50,13 +51,14 @@ static void wait_for_action(struct slot *s)
 
 static inline uint64_t with_state(uint64_t word, enum slot_state state)
 {
-	return (word & ~(uint64_t)WORD_STATE) | state;
+	return (word & ~(uint64_t)STATE_WORD_STATE) | state;
 }
 
-uint64_t word_open(struct slot *s)
+uint64_t state_word_open(struct slot *s)
 {
-	uint64_t generation = word_generation(load_relaxed(&s->word));
-	store_release(&s->word, generation << WORD_GENERATION_SHIFT | WORD_BOUND | SLOT_RUNNING);
+	uint64_t generation = generation_in(load_relaxed(&s->state_word));
+	store_release(&s->state_word,
+		generation << STATE_WORD_GENERATION_SHIFT | STATE_WORD_BOUND | SLOT_RUNNING);
 	return id_make(s->index, generation);
 }
 
@@ -64,40 +66,40 @@ uint64_t word_open(struct slot *s)
  * from. */
 static enum slot_state leave(struct slot *s, enum slot_state to)
 {
-	uint64_t word = load_acquire(&s->word);
+	uint64_t word = load_acquire(&s->state_word);
 	for (;;) {
-		if (unlikely(word_state(word) == SLOT_DELIVERING)) {
+		if (unlikely(state_in(word) == SLOT_DELIVERING)) {
 			wait_for_action(s);
-			word = load_acquire(&s->word);
-		} else if (likely(cas_acq_rel(&s->word, &word, with_state(word, to)))) {
-			return word_state(word);
+			word = load_acquire(&s->state_word);
+		} else if (likely(cas_acq_rel(&s->state_word, &word, with_state(word, to)))) {
+			return state_in(word);
 		}
 	}
 }
 
-void word_end(struct slot *s)
+void state_word_end(struct slot *s)
 {
 	leave(s, SLOT_ENDING);
 }
 
-void word_close(struct slot *s)
+void state_word_close(struct slot *s)
 {
-	uint64_t generation = word_generation(load_relaxed(&s->word)) + 1;
-	store_release(&s->word, generation << WORD_GENERATION_SHIFT | SLOT_FREE);
+	uint64_t generation = generation_in(load_relaxed(&s->state_word)) + 1;
+	store_release(&s->state_word, generation << STATE_WORD_GENERATION_SHIFT | SLOT_FREE);
 }
 
-int word_block(struct slot *s)
+int state_word_block(struct slot *s)
 {
-	uint64_t word = load_acquire(&s->word);
+	uint64_t word = load_acquire(&s->state_word);
 	for (;;) {
-		switch (word_state(word)) {
+		switch (state_in(word)) {
 		case SLOT_RUNNING:
-			if (cas_acq_rel(&s->word, &word, with_state(word, SLOT_BLOCKED)))
+			if (cas_acq_rel(&s->state_word, &word, with_state(word, SLOT_BLOCKED)))
 				return 0;
 			break;
 		case SLOT_DELIVERING:
 			wait_for_action(s);
-			word = load_acquire(&s->word);
+			word = load_acquire(&s->state_word);
 			break;
 		default:
 			return CANCEL_EREQUESTED;
@@ -106,50 +108,50 @@ int word_block(struct slot *s)
 }
 
 /* A plain store: nobody else changes the word of a bound task in BLOCKED or CHANGING. */
-void word_allow(struct slot *s)
+void state_word_allow(struct slot *s)
 {
-	store_release(&s->word, with_state(load_relaxed(&s->word), SLOT_RUNNING));
+	store_release(&s->state_word, with_state(load_relaxed(&s->state_word), SLOT_RUNNING));
 }
 
-enum slot_state word_change_begin(struct slot *s)
+enum slot_state state_word_change_begin(struct slot *s)
 {
-	if (word_state(load_relaxed(&s->word)) == SLOT_BLOCKED)
+	if (state_in(load_relaxed(&s->state_word)) == SLOT_BLOCKED)
 		return SLOT_BLOCKED;
 	return leave(s, SLOT_CHANGING);
 }
 
-void word_change_end(struct slot *s, enum slot_state before)
+void state_word_change_end(struct slot *s, enum slot_state before)
 {
-	store_release(&s->word, with_state(load_relaxed(&s->word), before));
+	store_release(&s->state_word, with_state(load_relaxed(&s->state_word), before));
 }
 
-void word_restart(struct slot *s)
+void state_word_restart(struct slot *s)
 {
 	leave(s, SLOT_RUNNING);
 }
 
-struct slot *word_bind(uint64_t id, enum cancel_counter *why)
+struct slot *state_word_bind(uint64_t id, enum cancel_counter *why)
 {
 	struct slot *s = slot_at(id_index(id));
 	*why = CANCEL_COUNT_stale_task;
 	if (!s)
 		return NULL;
-	uint64_t word = load_acquire(&s->word);
-	while (word_is(word, id)) {
-		if (word & WORD_BOUND) {
+	uint64_t word = load_acquire(&s->state_word);
+	while (state_word_is(word, id)) {
+		if (word & STATE_WORD_BOUND) {
 			*why = CANCEL_COUNT_wrong_thread;
 			return NULL;
 		}
-		if (cas_acq_rel(&s->word, &word, word | WORD_BOUND))
+		if (cas_acq_rel(&s->state_word, &word, word | STATE_WORD_BOUND))
 			return s;
 	}
 	return NULL;
 }
 
-void word_unbind(struct slot *s)
+void state_word_unbind(struct slot *s)
 {
-	uint64_t word = load_relaxed(&s->word);
-	while (!cas_acq_rel(&s->word, &word, word & ~(uint64_t)WORD_BOUND))
+	uint64_t word = load_relaxed(&s->state_word);
+	while (!cas_acq_rel(&s->state_word, &word, word & ~(uint64_t)STATE_WORD_BOUND))
 		;
 }
 
@@ -159,41 +161,41 @@ static bool runs_again(const struct slot *s, enum slot_state state)
 	return state == SLOT_RUNNING && load_relaxed(&s->flags) & CANCEL_RERUNNING;
 }
 
-enum word_delivery word_deliver(struct slot *s, uint64_t id, bool spare_rerun)
+enum state_word_delivery state_word_deliver(struct slot *s, uint64_t id, bool spare_rerun)
 {
-	uint64_t word = load_acquire(&s->word);
-	while (word_is(word, id)) {
-		enum slot_state state = word_state(word);
+	uint64_t word = load_acquire(&s->state_word);
+	while (state_word_is(word, id)) {
+		enum slot_state state = state_in(word);
 		if (state == SLOT_BLOCKED)
-			return WORD_IS_BLOCKED;
+			return STATE_WORD_IS_BLOCKED;
 		if (spare_rerun && runs_again(s, state))
-			return WORD_GONE;
+			return STATE_WORD_GONE;
 		if (state == SLOT_CHANGING) {
 			sched_yield();
-			word = load_acquire(&s->word);
-		} else if (cas_acq_rel(&s->word, &word, with_state(word, SLOT_DELIVERING))) {
-			return WORD_DELIVER;
+			word = load_acquire(&s->state_word);
+		} else if (cas_acq_rel(&s->state_word, &word, with_state(word, SLOT_DELIVERING))) {
+			return STATE_WORD_DELIVER;
 		}
 	}
-	return WORD_GONE;
+	return STATE_WORD_GONE;
 }
 
-void word_delivered(struct slot *s)
+void state_word_delivered(struct slot *s)
 {
-	uint64_t word = load_relaxed(&s->word);
-	while (!cas_acq_rel(&s->word, &word, with_state(word, SLOT_DELIVERED)))
+	uint64_t word = load_relaxed(&s->state_word);
+	while (!cas_acq_rel(&s->state_word, &word, with_state(word, SLOT_DELIVERED)))
 		;
 	pthread_mutex_lock(&action_lock);
 	pthread_cond_broadcast(&action_over);
 	pthread_mutex_unlock(&action_lock);
 }
 
-void word_lock_for_fork(void)
+void state_word_lock_for_fork(void)
 {
 	pthread_mutex_lock(&action_lock);
 }
 
-void word_unlock_after_fork(bool child)
+void state_word_unlock_after_fork(bool child)
 {
 	if (child)
 		action_over = (pthread_cond_t)PTHREAD_COND_INITIALIZER;

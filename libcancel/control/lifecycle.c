@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * start.c - owns start, stop, options while running, and fork.
+ * lifecycle.c - owns start, stop, options while running, and fork.
  *
  * One lock, `lifecycle`, outermost of all: start, stop and option changes one after the other.
  *
@@ -16,22 +16,22 @@
 #include <string.h>
 
 #include "libcancel/control/controller.h"
+#include "libcancel/control/decisions.h"
 #include "libcancel/control/deliver.h"
-#include "libcancel/control/learn.h"
 #include "libcancel/control/log.h"
-#include "libcancel/control/record.h"
 #include "libcancel/control/rerun.h"
+#include "libcancel/control/slo_learner.h"
 #include "libcancel/diag/journal.h"
 #include "libcancel/diag/stack.h"
 #include "libcancel/sys/clock.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/event.h"
+#include "libcancel/track/library_state.h"
 #include "libcancel/track/resource.h"
-#include "libcancel/track/run.h"
 #include "libcancel/track/slot.h"
+#include "libcancel/track/state_word.h"
 #include "libcancel/track/task.h"
 #include "libcancel/track/totals.h"
-#include "libcancel/track/word.h"
 
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER; /* of the two below */
 static bool started;
@@ -43,24 +43,24 @@ static void before_fork(void)
 {
 	pthread_mutex_lock(&lifecycle);
 	controller_lock_for_fork();
-	records_lock_for_fork();
+	decisions_lock_for_fork();
 	rerun_lock_for_fork();
 	resources_lock();
 	deliver_lock_for_fork();
 	events_lock_for_fork();
 	stacks_lock_for_fork();
-	word_lock_for_fork();
+	state_word_lock_for_fork();
 }
 
 static void after_fork(bool child)
 {
-	word_unlock_after_fork(child);
+	state_word_unlock_after_fork(child);
 	stacks_unlock_after_fork(child);
 	events_unlock_after_fork(child);
 	deliver_unlock_after_fork(child);
 	resources_unlock();
 	rerun_unlock_after_fork(child);
-	records_unlock_after_fork(child);
+	decisions_unlock_after_fork(child);
 	controller_unlock_after_fork(child);
 	pthread_mutex_unlock(&lifecycle);
 }
@@ -73,7 +73,7 @@ static void in_parent(void)
 static void in_child(void)
 {
 	started = false;
-	store_relaxed(&run.state, RUN_OFF);
+	store_relaxed(&library_state.phase, LIBRARY_OFF);
 	clock_publish_precise();
 	slots_forget();
 	totals_reset();
@@ -100,7 +100,7 @@ static bool tasks_alive(void)
 {
 	uint32_t high = load_acquire(&slot_high);
 	for (uint32_t i = 0; i < high; i++)
-		if (word_state(load_acquire(&slot_at(i)->word)) != SLOT_FREE)
+		if (state_in(load_acquire(&slot_at(i)->state_word)) != SLOT_FREE)
 			return true;
 	return false;
 }
@@ -108,15 +108,15 @@ static bool tasks_alive(void)
 static void publish_options(const struct options *o)
 {
 	for (uint32_t i = 0; i < o->class_count; i++) {
-		struct run_class *class = &run.classes[i];
+		struct library_class *class = &library_state.classes[i];
 		snprintf(class->name, sizeof class->name, "%s", o->classes[i].name);
 		store_relaxed(&class->slo_ns, o->classes[i].slo_ns);
 		store_relaxed(&class->exempt, o->classes[i].exempt);
 	}
-	store_relaxed(&run.class_count, o->class_count);
-	store_relaxed(&run.max_tasks, o->max_tasks);
-	store_relaxed(&run.thread_cancel, o->thread_cancel);
-	store_relaxed(&run.fault, NULL);
+	store_relaxed(&library_state.class_count, o->class_count);
+	store_relaxed(&library_state.max_tasks, o->max_tasks);
+	store_relaxed(&library_state.thread_cancel, o->thread_cancel);
+	store_relaxed(&library_state.disabled_by, NULL);
 }
 
 static void forget_last_run(void)
@@ -124,7 +124,7 @@ static void forget_last_run(void)
 	events_forget();
 	count_reset();
 	log_forget();
-	records_forget();
+	decisions_forget();
 	rerun_forget();
 	totals_reset();
 	if (!tasks_alive())
@@ -162,7 +162,7 @@ static int start(const struct cancel_config *config)
 	publish_options(&options);
 	store_release(&task_capture_stack, stack_capture);
 	rerun_limit_ms(options.rerun_max_ms);
-	learn_start(&options, clock_precise_ns());
+	slo_learner_start(&options, clock_precise_ns());
 	error = controller_start(&options);
 	if (error)
 		journal_close();
@@ -181,7 +181,7 @@ int cancel_start(const struct cancel_config *config)
 		error = start(config);
 		started = !error;
 		if (started)
-			store_release(&run.state, RUN_ON);
+			store_release(&library_state.phase, LIBRARY_ON);
 	}
 	pthread_mutex_unlock(&lifecycle);
 	return error;
@@ -196,7 +196,7 @@ int cancel_stop(void)
 	}
 	pthread_mutex_lock(&lifecycle);
 	if (started) {
-		store_release(&run.state, RUN_OFF);
+		store_release(&library_state.phase, LIBRARY_OFF);
 		controller_stop();
 		journal_close();
 		started = false;

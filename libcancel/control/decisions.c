@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.c - owns the last decisions and the listeners.
+ * decisions.c - owns the last decisions and the listeners.
  *
  * Only the controller thread writes records, so it may hand one to a listener without a lock; the
  * lock is for its writes against readers on other threads. No lock is held while a listener runs:
  * `calling` says that one does, and whoever removes it waits.
  */
-#include "libcancel/control/record.h"
+#include "libcancel/control/decisions.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "libcancel/diag/probes.h"
 #include "libcancel/diag/stack.h"
 #include "libcancel/track/count.h"
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf; of all below */
 static pthread_cond_t call_over = PTHREAD_COND_INITIALIZER;
@@ -39,7 +39,7 @@ static void call_ended(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void tell(enum cancel_change change, const struct cancel_decision_record *record)
+static void notify(enum cancel_change change, const struct cancel_decision_record *record)
 {
 	pthread_mutex_lock(&lock);
 	cancel_listener call = listener;
@@ -54,7 +54,7 @@ static void tell(enum cancel_change change, const struct cancel_decision_record 
 		log_line("the journal cannot be written and is closed");
 }
 
-void records_window(const struct cancel_ledger *ledger, const struct cancel_verdict *verdict)
+void decisions_window(const struct cancel_ledger *ledger, const struct cancel_verdict *verdict)
 {
 	pthread_mutex_lock(&lock);
 	cancel_window_listener call = window_listener;
@@ -118,7 +118,7 @@ static void take_decision(const struct cancel_verdict *v)
 	count(CANCEL_COUNT_decisions);
 	PROBE4(decided, d->serial, d->target.task, d->target.key, d->acted);
 	log_line("%s", r->text);
-	tell(CANCEL_CHANGE_DECIDED, r);
+	notify(CANCEL_CHANGE_DECIDED, r);
 }
 
 static void take_outcome(const struct cancel_outcome *o)
@@ -129,7 +129,7 @@ static void take_outcome(const struct cancel_outcome *o)
 	pthread_mutex_lock(&lock);
 	r->outcome = *o;
 	pthread_mutex_unlock(&lock);
-	tell(o->final ? CANCEL_CHANGE_FINAL : CANCEL_CHANGE_OUTCOME, r);
+	notify(o->final ? CANCEL_CHANGE_FINAL : CANCEL_CHANGE_OUTCOME, r);
 }
 
 /* A stack arrives shortly after its acknowledgement. */
@@ -142,10 +142,10 @@ static void take_stack(struct cancel_decision_record *r)
 	pthread_mutex_lock(&lock);
 	memcpy(r->stack, text, sizeof r->stack);
 	pthread_mutex_unlock(&lock);
-	tell(CANCEL_CHANGE_STACK, r);
+	notify(CANCEL_CHANGE_STACK, r);
 }
 
-void records_take(const struct cancel_verdict *v)
+void decisions_take(const struct cancel_verdict *v)
 {
 	if (v->decided)
 		take_decision(v);
@@ -155,7 +155,7 @@ void records_take(const struct cancel_verdict *v)
 		take_stack(&records[i]);
 }
 
-void records_forget(void)
+void decisions_forget(void)
 {
 	pthread_mutex_lock(&lock);
 	memset(records, 0, sizeof records);
@@ -174,12 +174,12 @@ size_t cancel_recent_decisions(struct cancel_decision_record *out, size_t capaci
 	return n;
 }
 
-void records_lock_for_fork(void)
+void decisions_lock_for_fork(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
-void records_unlock_after_fork(bool child)
+void decisions_unlock_after_fork(bool child)
 {
 	if (child) {
 		call_over = (pthread_cond_t)PTHREAD_COND_INITIALIZER;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * request.c - a cancel as its task meets it: seen at a checkpoint, kept out of blocked phases, its
- * holds given back. The order of events is word.c's.
+ * acknowledge.c - a cancel as its task meets it: seen at a checkpoint, kept out of blocked phases,
+ * its holds given back. The order of events is state_word.c's.
  */
 #include "libcancel/track/entry.h"
 #include "libcancel/track/event.h"
-#include "libcancel/track/run.h"
+#include "libcancel/track/library_state.h"
+#include "libcancel/track/state_word.h"
 #include "libcancel/track/task.h"
-#include "libcancel/track/word.h"
 
 void (*_Atomic task_capture_stack)(uint64_t id);
 
@@ -30,7 +30,7 @@ static bool holds_any(const struct slot *s, uint64_t mask)
 void task_check_released(struct slot *s)
 {
 	uint64_t mask = load_relaxed(&s->watch_mask);
-	if (!mask || word_state(load_acquire(&s->word)) < SLOT_DELIVERING || holds_any(s, mask))
+	if (!mask || state_in(load_acquire(&s->state_word)) < SLOT_DELIVERING || holds_any(s, mask))
 		return;
 	store_relaxed(&s->watch_mask, 0);
 	s->cold->stopped_ns = clock_precise_ns();
@@ -62,7 +62,7 @@ bool cancel_requested(void)
 		count_untracked();
 		return false;
 	}
-	if (likely(word_state(load_relaxed(&s->word)) < SLOT_DELIVERING))
+	if (likely(state_in(load_relaxed(&s->state_word)) < SLOT_DELIVERING))
 		return false;
 	if (!load_relaxed(&s->cold->acknowledged))
 		acknowledge(s);
@@ -79,7 +79,7 @@ int cancel_block(void)
 		return 0;
 	}
 	if (!s->cold->block_depth) {
-		int error = word_block(s);
+		int error = state_word_block(s);
 		if (error)
 			return error;
 	}
@@ -99,7 +99,7 @@ void cancel_allow(void)
 		return;
 	}
 	if (--s->cold->block_depth == 0)
-		word_allow(s);
+		state_word_allow(s);
 }
 
 void cancel_set_action(cancel_action action, void *arg)
@@ -109,8 +109,8 @@ void cancel_set_action(cancel_action action, void *arg)
 		count_untracked();
 		return;
 	}
-	enum slot_state before = word_change_begin(s);
+	enum slot_state before = state_word_change_begin(s);
 	s->cold->action = action;
 	s->cold->action_arg = arg;
-	word_change_end(s, before);
+	state_word_change_end(s, before);
 }
