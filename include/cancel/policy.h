@@ -187,7 +187,29 @@ struct cancel_estimator {
 	uint64_t (*gain_micro)(const struct cancel_estimate_input *input);
 };
 
-/* NULL-terminated tables of the built-in ones, and look-up by name (NULL: unknown). */
+/*
+ * The built-in ones: symbol, name, what it does. A row here and a file are all there is to one: the
+ * policy SYMBOL is the function policy_SYMBOL in libcancel/core/policies/SYMBOL.c, the estimator
+ * estimator_SYMBOL in libcancel/core/estimators/SYMBOL.c. The first rows are the defaults.
+ */
+#define CANCEL_POLICIES(X)                                                                         \
+	X(multi_objective, "multi-objective",                                                      \
+		"largest gain weighted by contention over all resources (the paper)")              \
+	X(greedy, "greedy", "largest gain on the most contended resource")                         \
+	X(current_usage, "current-usage", "multi-objective on usage so far")                       \
+	X(published, "published",                                                                  \
+		"gains divided by the candidates' sum, as the authors' published code")            \
+	X(relief, "relief", "most of the lost time given back within a second")                    \
+	X(longest, "longest", "the oldest of the eligible")                                        \
+	X(none, "none", "judge, and cancel nobody")
+
+#define CANCEL_ESTIMATORS(X)                                                                       \
+	X(proportional, "proportional", "usage so far x remaining / done (the paper)")             \
+	X(undo_aware, "undo-aware", "proportional, less what the rollback would still use")        \
+	X(class_history, "class-history",                                                          \
+		"from the median duration of completed tasks of its class and signature")
+
+/* NULL-terminated tables of them, and look-up by name (NULL: unknown). */
 extern const struct cancel_policy *const cancel_policies[];
 extern const struct cancel_estimator *const cancel_estimators[];
 const struct cancel_policy *cancel_policy_find(const char *name);

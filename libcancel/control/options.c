@@ -251,8 +251,8 @@ static int read_pipeline(
 	o->pipeline.struct_size = sizeof o->pipeline;
 	if (read_thresholds(o, complain))
 		return CANCEL_EINVAL;
-	const char *policy = c->policy ? c->policy : "multi-objective";
-	const char *estimator = c->estimator ? c->estimator : "proportional";
+	const char *policy = c->policy ? c->policy : cancel_policies[0]->name;
+	const char *estimator = c->estimator ? c->estimator : cancel_estimators[0]->name;
 	if (o->pipeline.policy && !c->policy)
 		snprintf(o->policy, sizeof o->policy, "%s", o->pipeline.policy->name);
 	else if (set_policy(o, policy))

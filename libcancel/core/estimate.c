@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the estimators: from what a task has used so far to what it would still use, and the record
- * of how long its like took.
- *
- * The proportional model, usage x remaining / done, is the one of Atropos (SOSP 2025), which calls
- * it strong and possibly imprecise; hence the bounds.
+ * Owns what the estimators share (when progress says something, and within which bounds), and the
+ * record of how long tasks of a class and signature took. Each estimator is a file of
+ * libcancel/core/estimators.
  */
 #include "libcancel/core/estimate.h"
 
@@ -17,7 +15,7 @@
 #define STALLED_NS	 500000000ull
 #define WORTH_KEEPING_NS 10000000ull
 
-static bool progress_is_known(const struct cancel_estimate_input *in)
+bool estimate_progress_is_known(const struct cancel_estimate_input *in)
 {
 	return in->done > 0 && in->expected > 0 &&
 	       fixed_ppm(in->done, in->expected) < NEARLY_DONE_PPM &&
@@ -26,71 +24,13 @@ static bool progress_is_known(const struct cancel_estimate_input *in)
 
 bool estimate_is_informed(const struct cancel_estimate_input *in)
 {
-	return progress_is_known(in) || in->class_median_ns > in->age_ns;
+	return estimate_progress_is_known(in) || in->class_median_ns > in->age_ns;
 }
 
-/* value x remaining / done within the bounds. */
-static uint64_t scale_within_bounds(uint64_t value, uint64_t remaining, uint64_t done)
+uint64_t estimate_scale(uint64_t value, uint64_t remaining, uint64_t done)
 {
 	uint64_t scaled = fixed_scale(value, remaining, done);
 	return fixed_min(fixed_max(scaled, value / FACTOR_MAX), fixed_scale(value, FACTOR_MAX, 1));
-}
-
-static uint64_t proportional(const struct cancel_estimate_input *in)
-{
-	if (!progress_is_known(in))
-		return in->used_micro;
-	return scale_within_bounds(in->used_micro, in->expected - in->done, in->done);
-}
-
-/* A cancelled task goes on using the resource, at its rate so far, while it is undone. */
-static uint64_t undo_aware(const struct cancel_estimate_input *in)
-{
-	uint64_t gain = proportional(in);
-	if (in->rollback_ns == 0 || in->age_ns == 0)
-		return gain;
-	return fixed_minus(gain, fixed_scale(in->used_micro, in->rollback_ns, in->age_ns));
-}
-
-/* What tasks of its class and signature usually take, less its age. One that has outlived the
- * median is an exception already, and its own progress says more. */
-static uint64_t class_history(const struct cancel_estimate_input *in)
-{
-	if (in->age_ns == 0 || in->class_median_ns <= in->age_ns)
-		return proportional(in);
-	return scale_within_bounds(in->used_micro, in->class_median_ns - in->age_ns, in->age_ns);
-}
-
-static const struct cancel_estimator proportional_estimator = {
-	.name = "proportional",
-	.what = "usage so far x remaining / done (the paper)",
-	.gain_micro = proportional,
-};
-static const struct cancel_estimator undo_aware_estimator = {
-	.name = "undo-aware",
-	.what = "proportional, less what the rollback would still use",
-	.gain_micro = undo_aware,
-};
-static const struct cancel_estimator class_history_estimator = {
-	.name = "class-history",
-	.what = "from the median duration of completed tasks of its class and signature",
-	.gain_micro = class_history,
-};
-
-const struct cancel_estimator *const cancel_estimators[] = {
-	&proportional_estimator,
-	&undo_aware_estimator,
-	&class_history_estimator,
-	NULL,
-};
-
-const struct cancel_estimator *cancel_estimator_find(const char *name)
-{
-	for (uint32_t i = 0; cancel_estimators[i]; i++) {
-		if (strcmp(cancel_estimators[i]->name, name) == 0)
-			return cancel_estimators[i];
-	}
-	return NULL;
 }
 
 static uint32_t find_record(const struct class_history *h, uint8_t class_index, uint64_t signature)

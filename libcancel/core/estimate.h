@@ -31,6 +31,20 @@ void class_history_add(
 uint64_t class_history_median_ns(
 	const struct class_history *history, uint8_t class_index, uint64_t signature);
 
+/* ---- For estimators -------------------------------------------------------------------------- */
+
+/* Whether progress was declared, has moved of late and is not nearly done. */
+bool estimate_progress_is_known(const struct cancel_estimate_input *input);
+/* value x remaining / done, within a tenth of the value and ten times it. */
+uint64_t estimate_scale(uint64_t value, uint64_t remaining, uint64_t done);
+
+#define X(symbol, name, what)                                                                      \
+	uint64_t estimator_##symbol(const struct cancel_estimate_input *input);
+CANCEL_ESTIMATORS(X)
+#undef X
+
+/* ---- For whoever uses an estimate ------------------------------------------------------------ */
+
 /* True when the estimate rests on something but the assumption that half is done. */
 bool estimate_is_informed(const struct cancel_estimate_input *input);
 

@@ -6,8 +6,10 @@
 #include "sim/report/lane.h"
 #include "sim/world/world.h"
 
-#define SIM_CHOOSERS   "multi-objective|greedy|current-usage|published|relief|longest|none"
-#define SIM_ESTIMATORS "proportional|undo-aware|class-history"
+/* The names in the rows of policy.h, as choices of a key. */
+#define SIM_CHOICE(symbol, name, what) "|" name
+#define SIM_CHOOSERS		       (&(CANCEL_POLICIES(SIM_CHOICE))[1])
+#define SIM_ESTIMATORS		       (&(CANCEL_ESTIMATORS(SIM_CHOICE))[1])
 
 #define SIM_KEYS_WATCH_TIMES                                                                       \
 	{ "deliver_ms", SIM_KEY_REAL, "1", 0.001, 1000000, NULL,                                   \

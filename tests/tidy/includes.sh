@@ -9,7 +9,7 @@ status=0
 
 # may FOLDER PATTERN: its includes of libcancel/ must match the pattern.
 may() {
-	wrong=$(grep -nE '^#include [<"]libcancel/' "$1"/*.[ch] | grep -vE "[<\"]libcancel/($2)" || true)
+	wrong=$(grep -rnE --include='*.[ch]' '^#include [<"]libcancel/' "$1" | grep -vE "[<\"]libcancel/($2)" || true)
 	[ -z "$wrong" ] && return 0
 	echo "$1 may not include:" >&2
 	echo "$wrong" >&2
@@ -27,21 +27,21 @@ may shared 'base/|sys/|admission/|shared/'
 
 # The pure folders use no header that brings a clock, a thread or a file.
 pure='string|stddef|stdint|stdbool|stdalign|limits'
-wrong=$(grep -nE '^#include <[a-z_/]+\.h>' base/*.[ch] core/*.[ch] admission/*.[ch] |
+wrong=$(grep -rnE --include='*.[ch]' '^#include <[a-z_/]+\.h>' base core admission |
 	grep -vE "<($pure)\.h>|<cancel/|<libcancel/" || true)
 if [ -n "$wrong" ]; then
 	echo "base, core and admission may not include:" >&2
 	echo "$wrong" >&2
 	status=1
 fi
-wrong=$(grep -nE '^#include <cancel/(cancel|observe|off|admission_shared)\.h>' base/*.[ch] core/*.[ch] admission/*.[ch] || true)
+wrong=$(grep -nE '^#include <cancel/(cancel|observe|off|paper|admission_shared)\.h>' base core admission --include='*.[ch]' -r || true)
 if [ -n "$wrong" ]; then
 	echo "base, core and admission know policy.h, error.h and admission.h only:" >&2
 	echo "$wrong" >&2
 	status=1
 fi
 # Clocks are read in one file.
-wrong=$(grep -nE 'clock_gettime|rdtsc|gettimeofday' */*.[ch] | grep -vE '^sys/clock\.|^[a-z/_.]+:[0-9]+:( \*|/\*)' || true)
+wrong=$(grep -nE 'clock_gettime|rdtsc|gettimeofday' -r --include='*.[ch]' . | sed 's|^\./||' | grep -vE '^sys/clock\.|^[a-z/_.]+:[0-9]+:( \*|/\*)' || true)
 if [ -n "$wrong" ]; then
 	echo "clocks are read in sys/clock only:" >&2
 	echo "$wrong" >&2

@@ -19,13 +19,13 @@ for symbol in $needed; do
 		status=1
 	fi
 done
-if grep -nE '^[^/*]*\b(float|double)\b' "$folder"/*.[ch]; then
+if grep -rnE --include='*.[ch]' '^[^/*]*\b(float|double)\b' "$folder"; then
 	echo "$folder: floating point in a decision"
 	status=1
 fi
 own="libcancel/(base|$(basename "$folder"))/"
 standard='std(align|bool|def|int)\.h|limits\.h|string\.h'
-if grep -nE '^[[:space:]]*#[[:space:]]*include' "$folder"/*.[ch] |
+if grep -rnE --include='*.[ch]' '^[[:space:]]*#[[:space:]]*include' "$folder" |
 	grep -vE "include (<cancel/[a-z_/]+\.h>|[<\"]$own[a-z_]+\.h[>\"]|\"[a-z_]+\.h\"|<($standard)>)"; then
 	echo "$folder: includes what it must not know"
 	status=1
