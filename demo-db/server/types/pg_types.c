@@ -18,24 +18,18 @@ static const struct pg_type_row rows[] = {
 #include "demo-db/server/types/pg_types.def"
 };
 
-struct word {
+enum use { USE_TYPE = 1, USE_SERIAL = 2, USE_FOREIGN = 4 };
+
+static const struct {
 	const char *word;
 	enum pg_type type;
-};
-
-static const struct word words[] = {
-#define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary) { name, PG_##id },
-#define PG_WORD(word, id)						 { word, PG_##id },
-#include "demo-db/server/types/pg_types.def"
-};
-
-static const struct word serials[] = {
-#define PG_SERIAL(word, id) { word, PG_##id },
-#include "demo-db/server/types/pg_types.def"
-};
-
-static const struct word foreign[] = {
-#define PG_FOREIGN(word, id) { word, PG_##id },
+	enum use use;
+} words[] = {
+#define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary)                           \
+	{ name, PG_##id, USE_TYPE },
+#define PG_WORD(word, id)    { word, PG_##id, USE_TYPE },
+#define PG_SERIAL(word, id)  { word, PG_##id, USE_SERIAL },
+#define PG_FOREIGN(word, id) { word, PG_##id, USE_FOREIGN },
 #include "demo-db/server/types/pg_types.def"
 };
 
@@ -47,28 +41,23 @@ const struct pg_type_row *pg_type_row(enum pg_type type)
 	return NULL;
 }
 
-static enum pg_type find(const struct word *list, size_t count, const char *word, size_t bytes)
+static enum pg_type find(const char *word, size_t bytes, unsigned uses)
 {
-	for (size_t i = 0; bytes && i < count; i++)
-		if ((list[i].word[0] | 0x20) == (word[0] | 0x20) &&
-			strncasecmp(word, list[i].word, bytes) == 0 && !list[i].word[bytes])
-			return list[i].type;
+	for (size_t i = 0; bytes && i < sizeof words / sizeof *words; i++)
+		if ((words[i].word[0] | 0x20) == (word[0] | 0x20) && (words[i].use & uses) &&
+			strncasecmp(word, words[i].word, bytes) == 0 && !words[i].word[bytes])
+			return words[i].type;
 	return PG_UNKNOWN;
 }
 
 enum pg_type pg_type_named(const char *word, size_t bytes)
 {
-	return find(words, sizeof words / sizeof *words, word, bytes);
-}
-
-static enum pg_type serial_named(const char *word, size_t bytes)
-{
-	return find(serials, sizeof serials / sizeof *serials, word, bytes);
+	return find(word, bytes, USE_TYPE);
 }
 
 bool pg_type_is_serial(const char *word, size_t bytes)
 {
-	return serial_named(word, bytes) != PG_UNKNOWN;
+	return find(word, bytes, USE_SERIAL) != PG_UNKNOWN;
 }
 
 enum pg_type pg_type_varied(enum pg_type type, bool varying, bool zoned)
@@ -90,11 +79,7 @@ enum pg_type pg_type_declared(const char *declared)
 	size_t bytes = 0;
 	while (isalnum((unsigned char)declared[bytes]))
 		bytes++;
-	enum pg_type type = pg_type_named(declared, bytes);
-	if (type == PG_UNKNOWN)
-		type = serial_named(declared, bytes);
-	if (type == PG_UNKNOWN)
-		type = find(foreign, sizeof foreign / sizeof *foreign, declared, bytes);
+	enum pg_type type = find(declared, bytes, USE_TYPE | USE_SERIAL | USE_FOREIGN);
 	const char *rest = declared + bytes;
 	return *rest ? pg_type_varied(type, strcasestr(rest, "varying") != NULL,
 			       strcasestr(rest, "with time zone") != NULL)
