@@ -145,6 +145,8 @@ static void parameters_are_read_by_their_type(void **state)
 	struct db_value v;
 	assert_int_equal(read_as("-12", 3, PG_INT4, 0, &v), 0);
 	assert_int_equal(v.integer, -12);
+	assert_int_equal(read_as(" -2147483648\n", 13, PG_INT4, 0, &v), 0);
+	assert_int_equal(v.integer, INT32_MIN);
 	assert_int_equal(read_as("\xff\xfe", 2, PG_INT2, 1, &v), 0);
 	assert_int_equal(v.integer, -2);
 	assert_int_equal(read_as("\x3f\xc0\0\0", 4, PG_FLOAT4, 1, &v), 0);
@@ -205,6 +207,12 @@ static void what_is_not_of_its_type_is_an_error(void **state)
 	(void)state;
 	struct db_value v;
 	assert_int_equal(read_as("12x", 3, PG_INT4, 0, &v), -1);
+	assert_int_equal(read_as("2147483648", 10, PG_INT4, 0, &v), -1);
+	assert_int_equal(read_as("-32769", 6, PG_INT2, 0, &v), -1);
+	assert_int_equal(read_as("9223372036854775808", 19, PG_INT8, 0, &v), -1);
+	assert_int_equal(read_as("1 2", 3, PG_INT4, 0, &v), -1);
+	assert_int_equal(read_as("  ", 2, PG_INT4, 0, &v), -1);
+	assert_int_equal(read_as("\0\0\0\0\0", 5, PG_INT4, 1, &v), -1);
 	assert_int_equal(read_as("", 0, PG_FLOAT8, 0, &v), -1);
 	assert_int_equal(read_as("\0\0\0", 3, PG_INT4, 1, &v), -1);
 	assert_int_equal(read_as("\\x0", 3, PG_BYTEA, 0, &v), -1);

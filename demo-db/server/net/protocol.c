@@ -5,6 +5,7 @@
  */
 #include "demo-db/server/net/protocol.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,6 +302,18 @@ bool wire_utf8_valid(const char *text, size_t bytes)
 		at += step;
 	}
 	return true;
+}
+
+void wire_utf8_error(const char *text, size_t bytes, char message[WIRE_UTF8_ERROR_MAX])
+{
+	const uint8_t *p = (const uint8_t *)text, *end = p + bytes;
+	for (size_t step; p < end && (step = utf8_sequence(p, (size_t)(end - p))) > 0;)
+		p += step;
+	int used = snprintf(
+		message, WIRE_UTF8_ERROR_MAX, "invalid byte sequence for encoding \"UTF8\":");
+	int told = p == end ? 0 : *p < 0xc0 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf8 ? 4 : 1;
+	for (; told > 0 && p < end; told--, p++)
+		used += snprintf(message + used, WIRE_UTF8_ERROR_MAX - (size_t)used, " 0x%02x", *p);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

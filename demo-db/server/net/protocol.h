@@ -111,6 +111,9 @@ struct wire_bytes wire_next_value(const uint8_t **cursor);
 const char *wire_startup_value(const struct wire_message *startup, const char *name);
 /* Well-formed UTF-8 (no overlong forms, no surrogates, at most U+10FFFF)? */
 bool wire_utf8_valid(const char *text, size_t bytes);
+/* What PostgreSQL says of one that is not: the bytes at which it stops. */
+#define WIRE_UTF8_ERROR_MAX 80
+void wire_utf8_error(const char *text, size_t bytes, char message[WIRE_UTF8_ERROR_MAX]);
 
 /* ---- To the client --------------------------------------------------------------------------- */
 

@@ -40,6 +40,43 @@ static bool read_integer(struct wire_bytes b, bool plain, int64_t *value)
 	return true;
 }
 
+static bool is_number(struct wire_bytes b)
+{
+	int32_t at = b.length > 1 && (b.data[0] == '-' || b.data[0] == '+');
+	while (at < b.length && isdigit(b.data[at]))
+		at++;
+	return b.length > 0 && at == b.length;
+}
+
+static int invalid(struct value_error *error, enum pg_type type, struct wire_bytes b)
+{
+	char what[64];
+	snprintf(
+		what, sizeof what, "invalid input syntax for type %s", pg_type_row(type)->spelling);
+	return wrong(error, "22P02", what, b);
+}
+
+/* An integer of its type, perhaps with blanks around it. */
+static int read_ranged(
+	struct wire_bytes b, enum pg_type type, int64_t *value, struct value_error *error)
+{
+	int64_t most = type == PG_INT2 ? INT16_MAX : type == PG_INT4 ? INT32_MAX : INT64_MAX;
+	struct wire_bytes digits = b;
+	for (; digits.length > 0 && isspace(*digits.data); digits.length--)
+		digits.data++;
+	while (digits.length > 0 && isspace(digits.data[digits.length - 1]))
+		digits.length--;
+	if (read_integer(digits, false, value) && *value <= most && *value >= -most - 1)
+		return 0;
+	if (!is_number(digits))
+		return invalid(error, type, b);
+	error->sqlstate = "22003";
+	snprintf(error->message, sizeof error->message,
+		"value \"%.*s\" is out of range for type %s", b.length < 40 ? b.length : 40,
+		(const char *)b.data, pg_type_row(type)->spelling);
+	return -1;
+}
+
 static bool read_real(struct wire_bytes b, double *value)
 {
 	char text[64];
@@ -85,14 +122,6 @@ static bool read_bool(struct wire_bytes b, int64_t *value)
 	return false;
 }
 
-static int invalid(struct value_error *error, enum pg_type type, struct wire_bytes b)
-{
-	char what[64];
-	snprintf(
-		what, sizeof what, "invalid input syntax for type %s", pg_type_row(type)->spelling);
-	return wrong(error, "22P02", what, b);
-}
-
 static int read_text(struct wire_bytes b, enum pg_type type, void *storage, struct db_value *v,
 	struct value_error *error)
 {
@@ -101,6 +130,8 @@ static int read_text(struct wire_bytes b, enum pg_type type, void *storage, stru
 	case PG_INT2:
 	case PG_INT4:
 	case PG_INT8:
+		v->type = DB_INTEGER;
+		return read_ranged(b, type, &v->integer, error);
 	case PG_OID:
 		v->type = DB_INTEGER;
 		return read_integer(b, false, &v->integer) ? 0 : invalid(error, type, b);
@@ -127,10 +158,11 @@ static int read_text(struct wire_bytes b, enum pg_type type, void *storage, stru
 	if (b.length && memchr(b.data, 0, (size_t)b.length))
 		return wrong(error, "22021", "invalid byte sequence for encoding \"UTF8\": 0x00",
 			(struct wire_bytes){ .length = -1 });
-	if (!wire_utf8_valid((const char *)b.data, (size_t)b.length))
-		return wrong(error, "22021", "invalid byte sequence for encoding \"UTF8\"",
-			(struct wire_bytes){ .length = -1 });
-	return 0;
+	if (wire_utf8_valid((const char *)b.data, (size_t)b.length))
+		return 0;
+	error->sqlstate = "22021";
+	wire_utf8_error((const char *)b.data, (size_t)b.length, error->message);
+	return -1;
 }
 
 static uint64_t load_be(struct wire_bytes b)
@@ -197,6 +229,9 @@ static int read_binary(struct wire_bytes b, enum pg_type type, void *storage, st
 	if (!value_has_binary(type))
 		return wrong(error, "0A000", "no binary form for a parameter of this type",
 			(struct wire_bytes){ .length = -1 });
+	if (expected > 0 && b.length < expected)
+		return wrong(error, "08P01", "insufficient data left in message",
+			(struct wire_bytes){ .length = -1 });
 	if (expected > 0 && b.length != expected)
 		return wrong(error, "22P03", "incorrect binary data format in a parameter",
 			(struct wire_bytes){ .length = -1 });
@@ -240,9 +275,12 @@ int value_read(struct wire_bytes bytes, enum pg_type type, uint16_t format, void
 		*value = (struct db_value){ .type = DB_NULL };
 		return 0;
 	}
-	if (format > 1)
-		return wrong(error, "22023", "unsupported format code",
-			(struct wire_bytes){ .length = -1 });
+	if (format > 1) {
+		error->sqlstate = "22023";
+		snprintf(error->message, sizeof error->message, "unsupported format code: %u",
+			format);
+		return -1;
+	}
 	return format ? read_binary(bytes, type, storage, value, error)
 		      : read_text(bytes, type, storage, value, error);
 }
