@@ -274,6 +274,7 @@ char db_session_transaction(const struct db_session *session); /* 'I', 'T', 'E' 
  * ROLLBACK, whatever it is, answers that. A host that refuses statements of a failed block by
  * itself asks first. */
 bool db_session_untold(const struct db_session *session);
+uint32_t db_session_savepoints(const struct db_session *session); /* that its block has set */
 
 /* Queues the statement; on_done follows exactly once, always from a worker. A negative return
  * means it was not taken and no callback will run (DB_EBUSY, DB_EQUEUE, DB_EINVAL …). */

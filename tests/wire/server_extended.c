@@ -78,9 +78,9 @@ static void a_parameter_is_held_to_its_column_s_type(void **state)
 	assert_said("1 2 T(i:23,v:1043,b:16) D(12,ab,t) C(INSERT 0 1) Z(I)");
 	const char *const word[] = { "x" }, *const large[] = { "3000000000" };
 	run("update typed set i = $1", word, 1);
-	assert_said("1 2 E(22P02) Z(I)");
+	assert_said("1 2 n E(22P02) Z(I)");
 	run("update typed set i = $1", large, 1);
-	assert_said("1 2 E(22003) Z(I)");
+	assert_said("1 2 n E(22003) Z(I)");
 	/* int8 in binary: 1 << 32 */
 	static const char parse[] = "\0update typed set i = $1\0\0\1\0\0\0\24";
 	static const char bind[] = "\0\0\0\1\0\1\0\1\0\0\0\10\0\0\0\1\0\0\0\0\0";
@@ -91,7 +91,7 @@ static void a_parameter_is_held_to_its_column_s_type(void **state)
 	assert_said("1 2 E(22003) Z(I)");
 	const char *const wide[] = { "abc" };
 	run("update typed set v = $1", wide, 1);
-	assert_said("1 2 E(22001) Z(I)");
+	assert_said("1 2 n E(22001) Z(I)");
 	/* a prepared statement minds what the table became */
 	const char *const later[] = { "abcd" };
 	wire_parse(&client, "s", "insert into typed values ($1)");
@@ -173,6 +173,28 @@ static void statements_keep_their_names(void **state)
 	wire_bind(&client, "", "s", values, 1, 0);
 	wire_sync(&client);
 	assert_said("E(26000) Z(I)");
+}
+
+/* The error is told when the Sync comes, and is the transaction's all the same. */
+static void a_describe_that_fails_undoes_what_came_before(void **state)
+{
+	(void)state;
+	for (int in_block = 0; in_block < 2; in_block++) {
+		if (in_block)
+			wire_query(&client, "begin");
+		wire_parse(&client, "", "insert into t values (3,3,'z',null)");
+		wire_bind(&client, "", "", NULL, 0, 0);
+		wire_execute(&client, "", 0);
+		wire_parse(&client, "", "select nope from t");
+		wire_bind(&client, "", "", NULL, 0, 0);
+		wire_describe(&client, 'P', "");
+		wire_sync(&client);
+		assert_said(in_block ? "1 2 C(INSERT 0 1) 1 2 E(42703) Z(E)"
+				     : "1 2 C(INSERT 0 1) 1 2 E(42703) Z(I)");
+	}
+	wire_query(&client, "rollback");
+	run("select count(*) from t", NULL, 0);
+	assert_said("1 2 T(count:20) D(2) C(SELECT 1) Z(I)");
 }
 
 static void after_an_error_everything_is_skipped_up_to_the_sync(void **state)
@@ -415,7 +437,7 @@ static void transactions_work_as_statements_do(void **state)
 	run("begin", NULL, 0);
 	assert_said("1 2 n C(BEGIN) Z(T)");
 	run("insert into t(id) values (1)", NULL, 0);
-	assert_said("1 2 E(23505) Z(E)");
+	assert_said("1 2 n E(23505) Z(E)");
 	run("select 1", NULL, 0);
 	assert_said("E(25P02) Z(E)");
 	run("commit", NULL, 0);
@@ -437,6 +459,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(statements_keep_their_names, login, logout),
 		cmocka_unit_test_setup_teardown(
 			after_an_error_everything_is_skipped_up_to_the_sync, login, logout),
+		cmocka_unit_test_setup_teardown(
+			a_describe_that_fails_undoes_what_came_before, login, logout),
 		cmocka_unit_test_setup_teardown(
 			what_stands_between_two_syncs_is_one_transaction, login, logout),
 		cmocka_unit_test_setup_teardown(

@@ -155,7 +155,7 @@ static void a_block_cancelled_while_idle_tells_its_client_why(void **state)
 	wire_describe(&holder, 'P', "");
 	wire_execute(&holder, "", 0);
 	wire_sync(&holder);
-	assert_string_equal(wire_talk(&holder), "1 2 E(57014) Z(E)");
+	assert_string_equal(wire_talk(&holder), "1 2 n E(57014) Z(E)");
 	assert_string_equal(wire_query(&holder, "rollback"), "C(ROLLBACK) Z(I)");
 	/* not even COMMIT is taken for success */
 	wire_query(&holder, begin);

@@ -168,6 +168,7 @@ static void settle(struct db_session *session, bool waiter)
 	session->idle_in_block = block;
 	session->shown.transaction_start_ns = block ? session->transaction.start_ns : 0;
 	session->shown.state = session->transaction.state;
+	session->shown.savepoints = session->savepoints.count;
 	session->shown.abort_unreported = session->transaction.abort_unreported != BY_NOBODY;
 	if (by != BY_NOBODY) {
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
@@ -376,6 +377,7 @@ bool request_abort(struct job *job)
 		session->idle_in_block = false;
 		session->shown.transaction_start_ns = 0;
 		session->shown.state = TX_FAILED;
+		session->shown.savepoints = 0;
 		session->shown.abort_unreported = true;
 		atomic_store_explicit(&session->cancelled_by, BY_NOBODY, memory_order_relaxed);
 	}

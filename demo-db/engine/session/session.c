@@ -213,6 +213,15 @@ bool db_session_untold(const struct db_session *session)
 	return abort_unreported;
 }
 
+uint32_t db_session_savepoints(const struct db_session *session)
+{
+	struct db_session *locked = (struct db_session *)session;
+	pthread_mutex_lock(&locked->cancel_mutex);
+	uint32_t savepoints = session->shown.savepoints;
+	pthread_mutex_unlock(&locked->cancel_mutex);
+	return savepoints;
+}
+
 /* ---- Under cancel_mutex ---------------------------------------------------------------------- */
 
 bool session_start_step(struct db_session *session, sqlite3 *db)

@@ -82,6 +82,7 @@ struct session_counters {
 struct shown { /* to other threads; under cancel_mutex */
 	uint64_t key, signature, arrival_ns, transaction_start_ns;
 	enum transaction_state state;
+	uint32_t savepoints; /* set in the block */
 	uint8_t class_index;
 	bool gentle, background;
 	bool abort_unreported; /* the transaction was cancelled while idle */

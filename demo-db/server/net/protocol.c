@@ -116,8 +116,6 @@ static void read_named(struct reader *r, struct wire_message *m)
 	const uint8_t *target = take(r, 1);
 	m->named.target = target ? (char)*target : 0;
 	m->named.name = take_text(r);
-	if (m->named.target != 'S' && m->named.target != 'P')
-		r->bad = true;
 }
 
 static void read_parse(struct reader *r, struct wire_message *m)

@@ -79,7 +79,7 @@ struct wire_message {
 			uint16_t value_count;
 			struct wire_words result_formats; /* 16-bit */
 		} bind;
-		struct { /* WIRE_DESCRIBE, WIRE_CLOSE: target is 'S' or 'P' */
+		struct { /* WIRE_DESCRIBE, WIRE_CLOSE: target is to be 'S' or 'P' */
 			char target;
 			const char *name;
 		} named;

@@ -130,6 +130,9 @@ enum admit_answer admit_ask(struct client *client)
 	q->gated = answer == ADMISSION_GO && !cancelled;
 	if (cancelled)
 		admission_settle(admission, &q->turn, now_ns, 0);
+	/* To refuse costs as little as it can: a Describe that waits is not answered by compiling. */
+	if (answer == ADMISSION_REFUSED)
+		q->describe_due = false;
 	if (answer == ADMISSION_REFUSED)
 		client_error(client, refusal.sqlstate, refusal.message, NULL, refusal.hint, 0);
 	return cancelled ? ADMIT_CANCELLED : answer == ADMISSION_REFUSED ? ADMIT_REFUSED : ADMIT_GO;

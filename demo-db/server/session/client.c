@@ -22,6 +22,7 @@
 #define INPUT_BYTES	   8192
 #define PASSWORD_MAX_BYTES 65535 /* as PostgreSQL's */
 #define WATCH_BITS	   3
+#define VIEW_LIMIT_MS	   5000	     /* views may use slots kept free for others: never for long */
 #define INPUT_MAX_IDLE	   (1 << 16) /* a larger input buffer is given back when empty */
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -111,6 +112,7 @@ bool client_may_control(const struct client *client)
 void client_error(struct client *client, const char *sqlstate, const char *message,
 	const char *detail, const char *hint, int position)
 {
+	extended_describe_first(client);
 	const struct wire_report report = { .severity = "ERROR",
 		.sqlstate = sqlstate,
 		.message = message,
@@ -189,6 +191,16 @@ void client_set_watch(
 			return;
 		}
 	}
+}
+
+void client_watch_statement(struct client *client)
+{
+	uint64_t limit_ms = settings_ms(&client->settings, SETTING_statement_timeout);
+	if (client->query.statement->kind.view && (!limit_ms || limit_ms > VIEW_LIMIT_MS))
+		limit_ms = VIEW_LIMIT_MS;
+	atomic_store_explicit(&client->timed_out, false, memory_order_relaxed);
+	client_set_watch(
+		client, WATCH_STATEMENT, limit_ms ? cancel_now_ns() : 0, limit_ms * 1000000);
 }
 
 static bool has_hung_up(const struct client *client)
@@ -294,9 +306,13 @@ static void trim_input(struct input *input)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Hands one message on. Statements it begins are run by the caller. */
+/* Hands one message on. Statements it begins are run by the caller. Behind an error all but the end
+ * is skipped up to the next Sync, a Query too. */
 static void take_message(struct client *client, const struct wire_message *message)
 {
+	if (client->query.skip_to_sync && message->kind != WIRE_SYNC &&
+		message->kind != WIRE_TERMINATE)
+		return;
 	switch (message->kind) {
 	case WIRE_QUERY:
 		query_begin_simple(client, message->query.sql);
@@ -374,8 +390,10 @@ static enum handled handle_messages(struct client *client)
 			client_fatal(client, "08P01", error);
 			break;
 		}
-		input->start += used;
-		take_any(client, &message);
+		if (extended_settle(client, &message)) {
+			input->start += used;
+			take_any(client, &message);
+		}
 		enum handled handled = run_query(client);
 		if (handled != HANDLED_ALL)
 			return handled;

@@ -121,5 +121,7 @@ void client_fatal(struct client *client, const char *sqlstate, const char *messa
 /* Watches for `what` to last longer than `limit_ns` from now (0: no limit). */
 void client_set_watch(
 	struct client *client, enum client_watch what, uint64_t from_ns, uint64_t limit_ns);
+/* Watches the statement in hand, from the moment it asks to be let in. */
+void client_watch_statement(struct client *client);
 
 #endif

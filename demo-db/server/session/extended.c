@@ -2,13 +2,11 @@
 /*
  * Owns the messages of the extended protocol: names, parameters, descriptions. What Execute and
  * Sync begin is run by query.c.
- *
- * A Describe of a portal is answered together with the Execute behind it, when that comes next, so
- * that the first row can tell the types nobody declared.
  */
 #include "demo-db/server/session/extended.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/session/utility.h"
+#include "demo-db/server/session/query_errors.h"
 #include "demo-db/server/server.h"
 #include "demo-db/server/dialect/error_text.h"
 
@@ -56,14 +54,10 @@ static bool is_one_statement(const char *sql, size_t bytes)
 
 static int take_types(struct statement *s, struct wire_words types)
 {
-	if (types.count == 0)
-		return 0;
-	s->types = calloc(types.count, sizeof *s->types);
-	if (!s->types)
+	if (statement_declare(s, types.count))
 		return -1;
 	for (uint16_t i = 0; i < types.count; i++)
 		s->types[i] = (enum pg_type)wire_word32(types, i);
-	s->type_count = types.count;
 	return 0;
 }
 
@@ -74,12 +68,17 @@ static bool ends_transaction(const struct statement *s)
 	       (s->dialect.revives || strcmp(sql, "COMMIT") == 0 || strcmp(sql, "ROLLBACK") == 0);
 }
 
-/* In a failed block only what ends it, or ROLLBACK TO; but who does not know yet hears it when it
- * executes. True: an error was told. */
+/* The block has failed, and the client knows: who does not know yet hears it when it executes. */
+static bool in_failed_block(const struct client *client)
+{
+	return db_session_transaction(client->session) == 'E' &&
+	       !db_session_untold(client->session);
+}
+
+/* In a failed block only what ends it, or ROLLBACK TO. True: an error was told. */
 static bool refused_in_failed_block(struct client *client, const struct statement *s)
 {
-	if (db_session_transaction(client->session) != 'E' || ends_transaction(s) ||
-		db_session_untold(client->session))
+	if (!in_failed_block(client) || ends_transaction(s))
 		return false;
 	fail(client, "25P02",
 		"current transaction is aborted, commands ignored until end of transaction block",
@@ -94,7 +93,23 @@ static bool accept_statement(struct client *client, const struct statement *s)
 		fail(client, d->sqlstate, d->message, d->hint);
 		return false;
 	}
-	return !refused_in_failed_block(client, s);
+	return d->kind == DIALECT_EMPTY || !refused_in_failed_block(client, s);
+}
+
+/* Its own reference to the statement is the name's afterwards. */
+static void name_statement(struct client *client, const char *name, struct statement *s)
+{
+	uint16_t untyped = statement_untyped(s);
+	if (untyped) {
+		query_fail_untyped(client, untyped);
+		query_begin_failure(client);
+	} else if (*name && prepared_find(&client->prepared, name)) {
+		fail_statement(client, "42P05", name, "already exists");
+	} else if (prepared_put(&client->prepared, name, statement_share(s))) {
+		fail(client, "54000", "too many prepared statements, or too long ones", NULL);
+	} else {
+		wire_empty(&client->output.wire, '1');
+	}
 }
 
 static void parse(struct client *client, const struct wire_message *m)
@@ -102,32 +117,98 @@ static void parse(struct client *client, const struct wire_message *m)
 	const char *name = m->parse.name, *sql = m->parse.sql;
 	size_t bytes = strlen(sql);
 	struct dialect_context context = query_context(client);
-	if (*name && prepared_find(&client->prepared, name)) {
-		fail_statement(client, "42P05", name, "already exists");
-		return;
-	}
 	if (!wire_utf8_valid(sql, bytes)) {
-		fail(client, "22021", "invalid byte sequence for encoding \"UTF8\"", NULL);
+		query_fail_utf8(client, sql, bytes);
+		query_begin_failure(client);
 		return;
 	}
+	/* whatever becomes of the new one, the old one is gone */
+	if (!*name)
+		prepared_close(&client->prepared, "");
 	if (!is_one_statement(sql, bytes)) {
 		fail(client, "42601", "cannot insert multiple commands into a prepared statement",
 			NULL);
 		return;
 	}
 	struct statement *s = statement_new(sql, bytes, &context);
-	if (s && !accept_statement(client, s)) {
-		statement_free(s);
-		return;
-	}
-	if (!s || take_types(s, m->parse.types)) {
-		statement_free(s);
+	if (!s || take_types(s, m->parse.types))
 		fail(client, "53200", "out of memory", NULL);
-	} else if (prepared_put(&client->prepared, name, s)) {
-		fail(client, "54000", "too many prepared statements, or too long ones", NULL);
-	} else {
-		wire_empty(&client->output.wire, '1');
+	else if (accept_statement(client, s))
+		name_statement(client, name, s);
+	statement_free(s);
+}
+
+/* ---- What a statement returns ---------------------------------------------------------------- */
+
+static bool is_engines(const struct statement *s)
+{
+	return s->dialect.kind == DIALECT_SQL || s->dialect.kind == DIALECT_BEGIN;
+}
+
+struct describing {
+	struct statement *statement;
+	bool failed;
+};
+
+static void forget_description(struct statement *s)
+{
+	for (uint16_t i = 0; i < s->described_count; i++)
+		free((char *)s->described[i].name);
+	free(s->described);
+	s->described = NULL;
+	s->described_count = 0;
+	s->is_described = false;
+}
+
+static int note_columns(void *arg, const struct db_row *row)
+{
+	struct describing *d = arg;
+	struct statement *s = d->statement;
+	uint32_t count = db_row_columns(row);
+	s->described = calloc(count, sizeof *s->described);
+	d->failed = !s->described;
+	for (uint32_t i = 0; i < count && !d->failed; i++) {
+		const char *declared = db_row_declared(row, i);
+		enum pg_type type = PG_UNKNOWN;
+		if (declared && *declared)
+			type = value_pg_type(declared, DB_NULL);
+		else if (i < s->columns.count)
+			type = s->columns.types[i];
+		if (type == PG_UNKNOWN)
+			type = PG_TEXT;
+		s->described[i] = (struct wire_column){ .name = strdup(db_row_name(row, i)),
+			.type = type,
+			.length = value_pg_length(type) };
+		s->described_count++;
+		d->failed = !s->described[i].name;
 	}
+	return 0;
+}
+
+/* Asks the engine what the statement returns. 0, or an error with its message. */
+static int ask_columns(struct client *client, struct statement *s, char message[DB_MESSAGE_MAX])
+{
+	struct describing describing = { .statement = s };
+	uint32_t parameters;
+	forget_description(s);
+	int rc = db_describe(client->session, s->dialect.sql, s->dialect.checks, &parameters,
+		note_columns, &describing, message);
+	if (rc == 0 && describing.failed) {
+		snprintf(message, DB_MESSAGE_MAX, "out of memory");
+		rc = DB_ENOMEM;
+	}
+	s->is_described = rc == 0;
+	return rc;
+}
+
+/* -1: what is wrong with it is not told here. */
+static int count_columns(struct client *client, struct statement *s)
+{
+	char message[DB_MESSAGE_MAX];
+	struct wire_column columns[3];
+	if (!is_engines(s))
+		return local_columns(s, columns);
+	return s->is_described || ask_columns(client, s, message) == 0 ? s->described_count : -1;
 }
 
 /* ---- Bind ------------------------------------------------------------------------------------ */
@@ -176,8 +257,12 @@ static int read_values(
 		char *storage = align8(room + bytes);
 		room = bytes ? storage + value_room(bytes) : room;
 		if (value_read(kept, type_of_parameter(portal->statement, i),
-			    format_of_parameter(m, i), storage, &portal->values[i], error))
+			    format_of_parameter(m, i), storage, &portal->values[i], error)) {
+			if (strcmp(error->sqlstate, "22P03") == 0)
+				snprintf(error->message, sizeof error->message,
+					"incorrect binary data format in bind parameter %u", i + 1);
 			return -1;
+		}
 	}
 	return 0;
 }
@@ -196,116 +281,86 @@ static int fill_portal(
 	room += m->bind.value_count * sizeof(struct db_value);
 	portal->formats = (uint16_t *)(void *)room;
 	portal->format_count = formats;
-	for (uint16_t i = 0; i < formats; i++) {
+	for (uint16_t i = 0; i < formats; i++)
 		portal->formats[i] = wire_word16(m->bind.result_formats, i);
-		if (portal->formats[i] > 1) {
-			*error = (struct value_error){ .sqlstate = "22023",
-				.message = "unsupported format code" };
-			return -1;
-		}
-	}
 	return read_values(portal, m, room + formats * sizeof(uint16_t), error);
+}
+
+/* 0, or -1 with `error`: there are as many formats of columns as columns, one, or none. */
+static int check_formats(
+	struct client *client, const struct portal *portal, struct value_error *error)
+{
+	int formats = portal->format_count;
+	int columns = formats > 1 ? count_columns(client, portal->statement) : -1;
+	if (columns <= 0 || columns == formats)
+		return 0;
+	error->sqlstate = "08P01";
+	snprintf(error->message, sizeof error->message,
+		"bind message has %d result formats but query has %d columns", formats, columns);
+	return -1;
+}
+
+/* False: an error was told. */
+static bool counts_agree(
+	struct client *client, const struct wire_message *m, const struct statement *s)
+{
+	uint16_t formats = m->bind.formats.count, values = m->bind.value_count;
+	char message[192];
+	if (formats > 1 && formats != values)
+		snprintf(message, sizeof message,
+			"bind message has %u parameter formats but %u parameters", formats, values);
+	else if (values != s->parameter_count)
+		snprintf(message, sizeof message,
+			"bind message supplies %u parameters, but prepared statement \"%.80s\" "
+			"requires %u",
+			values, m->bind.statement, s->parameter_count);
+	else
+		return true;
+	fail(client, "08P01", message, NULL);
+	return false;
 }
 
 static void bind(struct client *client, const struct wire_message *m)
 {
+	const char *name = m->bind.portal;
 	struct value_error error;
-	char message[160];
+	char message[128];
 	struct statement *s = prepared_find(&client->prepared, m->bind.statement);
 	if (!s) {
 		fail_statement(client, "26000", m->bind.statement, "does not exist");
 		return;
 	}
-	if (refused_in_failed_block(client, s))
+	if (!counts_agree(client, m, s) || refused_in_failed_block(client, s))
 		return;
-	if (m->bind.value_count != s->parameter_count) {
-		snprintf(message, sizeof message,
-			"bind message supplies %u parameters, but prepared statement \"%.60s\" "
-			"requires %u",
-			m->bind.value_count, m->bind.statement, s->parameter_count);
-		fail(client, "08P01", message, NULL);
+	if (*name && portal_find(&client->prepared, name)) {
+		snprintf(message, sizeof message, "cursor \"%.80s\" already exists", name);
+		fail(client, "42P03", message, NULL);
 		return;
 	}
-	if (m->bind.formats.count > 1 && m->bind.formats.count != m->bind.value_count) {
-		snprintf(message, sizeof message,
-			"bind message has %u parameter formats but %u parameters",
-			m->bind.formats.count, m->bind.value_count);
-		fail(client, "08P01", message, NULL);
-		return;
-	}
-	if (*m->bind.portal && portal_find(&client->prepared, m->bind.portal)) {
-		fail_portal(client, "42P03", m->bind.portal, "already exists");
-		return;
-	}
-	struct portal *portal = portal_open(&client->prepared, m->bind.portal, s);
+	struct portal *portal = portal_open(&client->prepared, name, s);
 	if (!portal) {
 		fail(client, "54000", "too many portals", NULL);
-	} else if (fill_portal(portal, m, &error)) {
-		portal_close(&client->prepared, m->bind.portal);
+	} else if (fill_portal(portal, m, &error) || check_formats(client, portal, &error)) {
+		portal_close(&client->prepared, name);
 		fail(client, error.sqlstate, error.message, NULL);
 	} else {
+		portal->savepoints = db_session_savepoints(client->session);
 		wire_empty(&client->output.wire, '2');
 	}
 }
 
 /* ---- Describe -------------------------------------------------------------------------------- */
 
-struct describing {
-	struct statement *statement;
-	bool failed;
-};
-
-static void forget_description(struct statement *s)
-{
-	for (uint16_t i = 0; i < s->described_count; i++)
-		free((char *)s->described[i].name);
-	free(s->described);
-	s->described = NULL;
-	s->described_count = 0;
-	s->is_described = false;
-}
-
-static int note_columns(void *arg, const struct db_row *row)
-{
-	struct describing *d = arg;
-	struct statement *s = d->statement;
-	uint32_t count = db_row_columns(row);
-	s->described = calloc(count, sizeof *s->described);
-	d->failed = !s->described;
-	for (uint32_t i = 0; i < count && !d->failed; i++) {
-		const char *declared = db_row_declared(row, i);
-		enum pg_type type = PG_UNKNOWN;
-		if (declared && *declared)
-			type = value_pg_type(declared, DB_NULL);
-		else if (i < s->columns.count)
-			type = s->columns.types[i];
-		if (type == PG_UNKNOWN)
-			type = PG_TEXT;
-		s->described[i] = (struct wire_column){ .name = strdup(db_row_name(row, i)),
-			.type = type,
-			.length = value_pg_length(type) };
-		s->described_count++;
-		d->failed = !s->described[i].name;
-	}
-	return 0;
-}
-
-/* Asks the engine what the statement returns. False: an error was told. */
+/* False: an error was told. */
 static bool describe_sql(struct client *client, struct statement *s)
 {
-	struct describing describing = { .statement = s };
 	char message[DB_MESSAGE_MAX];
 	struct wording wording;
-	uint32_t parameters;
-	forget_description(s);
-	int rc = db_describe(client->session, s->dialect.sql, s->dialect.checks, &parameters,
-		note_columns, &describing, message);
-	if (rc == 0 && !describing.failed) {
-		s->is_described = true;
+	int rc = ask_columns(client, s, message);
+	if (rc == 0)
 		return true;
-	}
-	const struct wording_source source = { .sqlstate = rc ? db_error_sqlstate(rc) : "53200",
-		.message = rc ? message : "out of memory",
+	const struct wording_source source = { .sqlstate = db_error_sqlstate(rc),
+		.message = message,
 		.text = s->source,
 		.text_bytes = s->source_bytes,
 		.offset = -1 };
@@ -313,11 +368,6 @@ static bool describe_sql(struct client *client, struct statement *s)
 	client_error(client, wording.sqlstate, wording.message, NULL, NULL, wording.position);
 	query_begin_failure(client);
 	return false;
-}
-
-static bool is_engines(const struct statement *s)
-{
-	return s->dialect.kind == DIALECT_SQL || s->dialect.kind == DIALECT_BEGIN;
 }
 
 static void put_columns(
@@ -350,9 +400,17 @@ static void put_parameters(struct wire_out *out, const struct statement *s)
 	wire_put16(out, s->parameter_count);
 	for (uint16_t i = 0; i < s->parameter_count; i++) {
 		enum pg_type type = type_of_parameter(s, i);
-		wire_put32(out, type == PG_UNKNOWN ? PG_TEXT : type);
+		bool unknown = type == PG_UNKNOWN || type == PG_UNKNOWN_LITERAL;
+		wire_put32(out, unknown ? PG_TEXT : type);
 	}
 	wire_end(out);
+}
+
+/* A failed block describes what returns no rows. True: an error was told. */
+static bool refused_to_describe(struct client *client, struct statement *s)
+{
+	return in_failed_block(client) && count_columns(client, s) != 0 &&
+	       refused_in_failed_block(client, s);
 }
 
 static void describe_statement(struct client *client, const char *name)
@@ -362,7 +420,9 @@ static void describe_statement(struct client *client, const char *name)
 		fail_statement(client, "26000", name, "does not exist");
 		return;
 	}
-	if (refused_in_failed_block(client, s) || (is_engines(s) && !describe_sql(client, s)))
+	if (refused_to_describe(client, s))
+		return;
+	if (is_engines(s) && !in_failed_block(client) && !describe_sql(client, s))
 		return;
 	put_parameters(&client->output.wire, s);
 	put_columns(client, s, NULL);
@@ -377,8 +437,22 @@ static void describe_portal_now(struct client *client, struct portal *portal)
 	put_columns(client, s, portal);
 }
 
+/* Neither a statement nor a portal is meant. True: an error was told. */
+static bool refused_target(struct client *client, const struct wire_message *m, const char *what)
+{
+	char message[64];
+	if (m->named.target == 'S' || m->named.target == 'P')
+		return false;
+	snprintf(message, sizeof message, "invalid %s message subtype %d", what,
+		(unsigned char)m->named.target);
+	fail(client, "08P01", message, NULL);
+	return true;
+}
+
 static void describe(struct client *client, const struct wire_message *m)
 {
+	if (refused_target(client, m, "DESCRIBE"))
+		return;
 	if (m->named.target == 'S') {
 		describe_statement(client, m->named.name);
 		return;
@@ -386,20 +460,22 @@ static void describe(struct client *client, const struct wire_message *m)
 	struct portal *portal = portal_find(&client->prepared, m->named.name);
 	if (!portal)
 		fail_portal(client, "34000", m->named.name, "does not exist");
-	else if (refused_in_failed_block(client, portal->statement))
+	else if (refused_to_describe(client, portal->statement))
 		return;
-	else if (is_engines(portal->statement) && !portal->rows_left && !portal->finished)
+	else if (is_engines(portal->statement) && !portal->started && !in_failed_block(client))
 		portal->describe_next = client->prepared.describe_waits = true;
 	else
 		describe_portal_now(client, portal);
 }
 
-/* A Describe is waiting, and what comes is not the Execute it hoped for. False: it failed. */
-static bool settle_describe(struct client *client, const struct wire_message *m)
+bool extended_settle(struct client *client, const struct wire_message *m)
 {
 	struct prepared *prepared = &client->prepared;
 	const char *executed = m->kind == WIRE_EXECUTE ? m->execute.portal : NULL;
 	struct portal *portal = &prepared->unnamed_portal;
+	if (!prepared->describe_waits)
+		return true;
+	prepared->describe_waits = false;
 	for (; portal;
 		portal = portal == &prepared->unnamed_portal ? prepared->portals : portal->next) {
 		const char *name = portal->name ? portal->name : "";
@@ -412,6 +488,18 @@ static bool settle_describe(struct client *client, const struct wire_message *m)
 	return true;
 }
 
+void extended_describe_first(struct client *client)
+{
+	struct query *q = &client->query;
+	char message[DB_MESSAGE_MAX];
+	if (!q->describe_due)
+		return;
+	q->describe_due = false;
+	struct statement *s = q->portal->statement;
+	if (!is_engines(s) || s->is_described || ask_columns(client, s, message) == 0)
+		put_columns(client, s, q->portal);
+}
+
 /* ---- The rest -------------------------------------------------------------------------------- */
 
 static void execute(struct client *client, const struct wire_message *m)
@@ -421,14 +509,18 @@ static void execute(struct client *client, const struct wire_message *m)
 		fail_portal(client, "34000", m->execute.portal, "does not exist");
 		return;
 	}
-	if (portal->finished && strncmp(portal->tag, "SELECT", 6) != 0)
+	bool refused = db_session_transaction(client->session) == 'E' &&
+		       !ends_transaction(portal->statement); /* told when it runs */
+	if (portal->started && !portal->returns_rows && !refused)
 		fail_portal(client, "55000", m->execute.portal, "cannot be run");
 	else
-		query_begin_execute(client, portal, m->execute.max_rows);
+		query_begin_execute(client, portal, m->execute.max_rows, refused);
 }
 
 static void close_named(struct client *client, const struct wire_message *m)
 {
+	if (refused_target(client, m, "CLOSE"))
+		return;
 	if (m->named.target == 'S')
 		prepared_close(&client->prepared, m->named.name);
 	else
@@ -438,13 +530,6 @@ static void close_named(struct client *client, const struct wire_message *m)
 
 void extended_message(struct client *client, const struct wire_message *m)
 {
-	if (client->query.skip_to_sync && m->kind != WIRE_SYNC)
-		return;
-	if (!client->query.skip_to_sync && client->prepared.describe_waits) {
-		client->prepared.describe_waits = false;
-		if (!settle_describe(client, m) && m->kind != WIRE_SYNC)
-			return;
-	}
 	switch (m->kind) {
 	case WIRE_PARSE:
 		parse(client, m);

@@ -22,21 +22,39 @@ static bool refuse(struct client *client, const char *sqlstate, const char *word
 
 /* ---- PREPARE --------------------------------------------------------------------------------- */
 
-/* The names of types between commas; what is unknown here is left to the value. */
+static bool is_end(const struct token *t)
+{
+	return t->kind == TOKEN_END || t->kind == TOKEN_BAD;
+}
+
+/* The next of the types between commas; what is unknown here is left to the value. */
+static bool next_type(struct lexer *lexer, enum pg_type *type)
+{
+	struct token t = lexer_next(lexer);
+	int depth = 0;
+	if (is_end(&t))
+		return false;
+	*type = pg_type_named(t.text, t.bytes);
+	if (*type == PG_UNKNOWN)
+		*type = PG_UNKNOWN_LITERAL;
+	for (; !is_end(&t) && (depth || !token_is_symbol(&t, ",")); t = lexer_next(lexer))
+		depth += token_is_symbol(&t, "(") - token_is_symbol(&t, ")");
+	return true;
+}
+
 static int take_types(struct statement *s, const char *types)
 {
-	struct lexer lexer = { .at = types, .end = types + strlen(types) };
-	struct token t = lexer_next(&lexer);
-	s->types = calloc(s->parameter_count + 1u, sizeof *s->types);
-	if (!s->types)
+	const struct lexer start = { .at = types, .end = types + strlen(types) };
+	struct lexer lexer = start;
+	enum pg_type type;
+	uint16_t count = 0;
+	while (next_type(&lexer, &type))
+		count++;
+	if (statement_declare(s, count))
 		return -1;
-	while (t.kind != TOKEN_END && t.kind != TOKEN_BAD && s->type_count < s->parameter_count) {
-		s->types[s->type_count++] = pg_type_named(t.text, t.bytes);
-		do
-			t = lexer_next(&lexer);
-		while (t.kind != TOKEN_END && t.kind != TOKEN_BAD && !token_is_symbol(&t, ","));
-		t = t.kind == TOKEN_END ? t : lexer_next(&lexer);
-	}
+	lexer = start;
+	for (uint16_t i = 0; i < count; i++)
+		next_type(&lexer, &s->types[i]);
 	return 0;
 }
 
@@ -55,6 +73,11 @@ bool named_prepare(struct client *client, const struct dialect *d)
 		statement_free(s);
 		query_fail(client, "53200", "out of memory", NULL);
 		return false;
+	}
+	uint16_t untyped = statement_untyped(s);
+	if (untyped) {
+		statement_free(s);
+		return query_fail_untyped(client, untyped), false;
 	}
 	if (prepared_put(&client->prepared, d->name, s) == 0)
 		return true;

@@ -42,11 +42,43 @@ static void count_parameters(struct statement *s)
 		if (t.kind != TOKEN_PARAMETER)
 			continue;
 		unsigned long number = strtoul(t.text + 1, NULL, 10);
-		if (number == 0 || number > UINT16_MAX)
+		if (number == 0 || number > UINT16_MAX) {
 			refuse_parameter(s, t);
-		else if (number > s->parameter_count)
-			s->parameter_count = (uint16_t)number;
+		} else if (number > s->used_count) {
+			s->has_gaps |= number > s->used_count + 1u;
+			s->used_count = s->parameter_count = (uint16_t)number;
+		}
 	}
+}
+
+int statement_declare(struct statement *s, uint16_t count)
+{
+	if (count == 0)
+		return 0;
+	s->types = calloc(count, sizeof *s->types);
+	if (!s->types)
+		return -1;
+	s->type_count = count;
+	if (count > s->parameter_count)
+		s->parameter_count = count;
+	return 0;
+}
+
+uint16_t statement_untyped(const struct statement *s)
+{
+	bool used[UINT16_MAX + 1];
+	if (!s->has_gaps && s->parameter_count == s->used_count)
+		return 0;
+	memset(used, false, s->parameter_count + 1u);
+	struct lexer lexer = { .at = s->source, .end = s->source + s->source_bytes };
+	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;
+		t = lexer_next(&lexer))
+		if (t.kind == TOKEN_PARAMETER)
+			used[strtoul(t.text + 1, NULL, 10)] = true;
+	for (uint16_t i = 0; i < s->parameter_count; i++)
+		if (!used[i + 1] && (i >= s->type_count || s->types[i] == PG_UNKNOWN))
+			return (uint16_t)(i + 1);
+	return 0;
 }
 
 /* DROP … IF, CREATE … IF */
@@ -254,7 +286,6 @@ void prepared_close(struct prepared *prepared, const char *name)
 
 void prepared_close_all(struct prepared *prepared)
 {
-	prepared_close(prepared, "");
 	for (size_t i = 0; i < PREPARED_BUCKETS; i++)
 		while (prepared->names[i])
 			prepared_close(prepared, prepared->names[i]->name);
@@ -367,10 +398,32 @@ void portal_close_all(struct prepared *prepared)
 		portal_drop(prepared, &prepared->portals);
 }
 
+/* Was it bound behind the last savepoint there is? */
+static bool keep_savepoints(struct portal *portal, uint32_t savepoints, bool rolled_back)
+{
+	bool since = portal->savepoints >= savepoints;
+	if (portal->savepoints > savepoints)
+		portal->savepoints = savepoints;
+	return !(since && rolled_back);
+}
+
+void portal_keep_savepoints(struct prepared *prepared, uint32_t savepoints, bool rolled_back)
+{
+	if (!keep_savepoints(&prepared->unnamed_portal, savepoints, rolled_back))
+		portal_empty(prepared, &prepared->unnamed_portal);
+	for (struct portal **at = &prepared->portals; *at;) {
+		if (keep_savepoints(*at, savepoints, rolled_back))
+			at = &(*at)->next;
+		else
+			portal_drop(prepared, at);
+	}
+}
+
 void prepared_free(struct prepared *prepared)
 {
 	portal_close_all(prepared);
 	free(prepared->unnamed_portal.memory);
+	prepared_close(prepared, "");
 	prepared_close_all(prepared);
 	for (size_t i = 0; i < PREPARED_CACHE; i++)
 		statement_free(prepared->cache[i]);

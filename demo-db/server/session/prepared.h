@@ -34,7 +34,9 @@ struct statement {
 	uint64_t signature;	       /* of what it runs, literals left out */
 	uint16_t type_count;	       /* parameters whose type Parse gave */
 	enum pg_type *types;	       /* of them; PG_UNKNOWN: not given */
-	uint16_t parameter_count;      /* the highest $n */
+	uint16_t used_count;	       /* the highest $n of the text */
+	uint16_t parameter_count;      /* that, or as many as have a type if those are more */
+	bool has_gaps;		       /* perhaps not every $n up to that is used */
 	uint16_t literal_count;	       /* of them numbers taken out of a simple query */
 	bool is_described;	       /* the client was told: */
 	struct wire_column *described; /* result columns, names owned */
@@ -51,9 +53,11 @@ struct portal {
 	uint16_t format_count;
 	void *memory; /* of values, their bytes and the formats; kept for the next Bind */
 	size_t memory_bytes;
-	bool describe_next;	/* a Describe waits for the first row to tell the types */
-	bool started, finished; /* it has run; all its rows were sent */
-	struct wire_out rows;	/* DataRows not sent yet */
+	uint32_t savepoints;  /* that were set when it was bound */
+	bool describe_next;   /* a Describe waits for the first row to tell the types */
+	bool started;	      /* it has run; if it returns rows, Execute asks for more of them */
+	bool returns_rows;    /* … which is known then */
+	struct wire_out rows; /* DataRows not sent yet */
 	size_t rows_at;
 	uint64_t rows_left;
 	char tag[64];
@@ -78,13 +82,18 @@ struct prepared {
 	bool describe_waits;	   /* some portal's describe_next is set */
 };
 
-/* Translates. NULL when memory is out; what the dialect refuses is a statement too. */
 /* The translation of an INSERT without a list of columns (dialect.rows_at) with that list;
  * malloc'ed, NULL: memory is out, or it is none any more. */
 char *statement_with_columns(
 	const struct statement *statement, const char *list, const struct dialect_context *context);
+/* Translates. NULL when memory is out; what the dialect refuses is a statement too. */
 struct statement *statement_new(
 	const char *source, size_t bytes, const struct dialect_context *context);
+/* Gives it types of `count` parameters, all unknown for now. -1: no memory. */
+int statement_declare(struct statement *statement, uint16_t count);
+/* The first parameter whose type nobody can know: none was given, and the text does not use it.
+ * 0: there is none. */
+uint16_t statement_untyped(const struct statement *statement);
 struct statement *statement_share(struct statement *statement);
 void statement_free(struct statement *statement); /* lets go; NULL is fine */
 
@@ -102,7 +111,7 @@ void prepared_let_pass(struct prepared *prepared);
 struct statement *prepared_find(struct prepared *prepared, const char *name);
 int prepared_put(struct prepared *prepared, const char *name, struct statement *statement);
 void prepared_close(struct prepared *prepared, const char *name);
-void prepared_close_all(struct prepared *prepared);
+void prepared_close_all(struct prepared *prepared); /* those with a name */
 
 struct portal *portal_find(struct prepared *prepared, const char *name);
 /* An empty one of that name, replacing the unnamed; NULL: it exists, too many, or no memory. */
@@ -114,5 +123,8 @@ void portal_close(struct prepared *prepared, const char *name);
 /* Its rows have all been sent. */
 void portal_drop_rows(struct prepared *prepared, struct portal *portal);
 void portal_close_all(struct prepared *prepared); /* at the end of a transaction */
+/* A block has so many savepoints now. Rolled back to the last of them: what was bound since is
+ * gone. Released: it belongs to the one before. */
+void portal_keep_savepoints(struct prepared *prepared, uint32_t savepoints, bool rolled_back);
 
 #endif

@@ -22,8 +22,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define VIEW_LIMIT_MS 5000 /* views may use slots kept free for others: never for long */
-
 /* Which statements begin and end transactions. */
 enum control { CONTROL_NONE, CONTROL_BEGIN, CONTROL_COMMIT, CONTROL_ROLLBACK };
 
@@ -100,17 +98,14 @@ static void on_done(void *arg, const struct db_result *result)
 static bool start(struct client *client, enum query_step next)
 {
 	struct query *q = &client->query;
-	if (client_is_over(client)) {
-		q->step = next;
-		query_refuse_start(q);
-		return true;
-	}
+	q->step = next;
+	if (client_is_over(client))
+		return query_refuse_start(q);
 	q->request.struct_size = sizeof q->request;
 	q->request.key = client->process;
 	q->request.flags |= DB_HAND_OVER;
 	q->request.on_done = on_done;
 	q->request.arg = client;
-	q->step = next;
 	atomic_store_explicit(&q->running, RUNNING_PENDING, memory_order_relaxed);
 	if (db_execute(client->session, &q->request, &q->result) == DB_QUEUED) {
 		atomic_fetch_add_explicit(
@@ -141,17 +136,6 @@ static uint64_t arrival_of(const struct query *q)
 	return q->arrival_ns > q->last_end_ns ? q->arrival_ns : q->last_end_ns;
 }
 
-/* From the moment it asks to be let in. */
-static void watch_statement(struct client *client)
-{
-	uint64_t limit_ms = settings_ms(&client->settings, SETTING_statement_timeout);
-	if (client->query.statement->kind.view && (!limit_ms || limit_ms > VIEW_LIMIT_MS))
-		limit_ms = VIEW_LIMIT_MS;
-	atomic_store_explicit(&client->timed_out, false, memory_order_relaxed);
-	client_set_watch(
-		client, WATCH_STATEMENT, limit_ms ? cancel_now_ns() : 0, limit_ms * 1000000);
-}
-
 static uint32_t flags_of(const struct client *client, const struct statement *s)
 {
 	bool may_be_short = s->dialect.rows_at && !client->query.expanded;
@@ -164,10 +148,11 @@ static bool start_statement(struct client *client)
 	struct query *q = &client->query;
 	const struct statement *s = q->statement;
 	const struct portal *portal = q->portal;
+	uint32_t values = portal ? portal->value_count : q->literal_count;
 	q->request = (struct db_request){ .sql = q->expanded ? q->expanded : s->dialect.sql,
 		.checks = s->dialect.checks,
 		.parameters = portal ? portal->values : q->literals,
-		.parameter_count = portal ? portal->value_count : q->literal_count,
+		.parameter_count = values < s->used_count ? values : s->used_count,
 		.flags = flags_of(client, s),
 		.arrival_ns = arrival_of(q),
 		.signature = s->signature,
@@ -182,7 +167,7 @@ static bool start_statement(struct client *client)
 		admit_maintenance(client, true);
 	if (s->conditional)
 		query_notice_skipped(client);
-	rows_begin(client, q->simple || (portal && portal->describe_next));
+	rows_begin(client, q->simple || q->describe_due);
 	return start(client, STEP_RAN);
 }
 
@@ -201,7 +186,9 @@ static bool take_over_block(struct client *client)
 	struct query *q = &client->query;
 	q->implicit = false;
 	q->ran_any = true;
-	wire_complete(&client->output.wire, "BEGIN");
+	q->result = (struct db_result){ .tag = "BEGIN" };
+	rows_begin(client, q->describe_due);
+	rows_complete(client);
 	q->step = q->simple ? STEP_NEXT : STEP_DONE;
 	return true;
 }
@@ -216,7 +203,7 @@ static bool start_begin(struct client *client)
 		.tenant = (uint8_t)(client->user_level % DB_TENANTS) };
 	if (transaction(client) == 'I')
 		begin_tell(client, &q->statement->dialect, q->request.sql);
-	rows_begin(client, q->portal && q->portal->describe_next);
+	rows_begin(client, q->describe_due);
 	q->ran_any = true;
 	return start(client, STEP_RAN);
 }
@@ -262,7 +249,7 @@ static bool start_backup(struct client *client)
 	q->business = admit_business(client, BUSINESS_ANALYTICAL);
 	q->ran_any = true;
 	q->step = STEP_RAN;
-	watch_statement(client);
+	client_watch_statement(client);
 	rows_begin(client, false);
 	atomic_store_explicit(&q->running, RUNNING_PENDING, memory_order_relaxed);
 	int rc = backup_start(client);
@@ -315,7 +302,7 @@ static bool step_ask(struct client *client)
 	if (q->statement->dialect.kind == DIALECT_BACKUP)
 		return start_backup(client);
 	if (local_is(q->statement)) {
-		rows_begin(client, q->simple || (q->portal && q->portal->describe_next));
+		rows_begin(client, q->simple || q->describe_due);
 		if (!local_answer(client)) {
 			q->failed = true;
 			q->step = STEP_FAILED;
@@ -327,7 +314,7 @@ static bool step_ask(struct client *client)
 	}
 	q->business = admit_business(client, q->statement->kind.business);
 	if (!query_is_held(q))
-		watch_statement(client);
+		client_watch_statement(client);
 	if (is_asked(client, control) && !ask_admission(client))
 		return false;
 	if (q->step == STEP_FAILED)
@@ -345,27 +332,28 @@ static bool step_ask(struct client *client)
 	return start_statement(client);
 }
 
+static bool end_of_text(struct client *client)
+{
+	if (!client->query.ran_any)
+		wire_empty(&client->output.wire, 'I');
+	client->query.step = STEP_END;
+	return true;
+}
+
 static bool step_next(struct client *client)
 {
 	struct query *q = &client->query;
 	if (client_is_over(client))
 		return query_fail_cancelled(client);
 	if (q->simple) {
-		struct statement *s = NULL;
-		while (q->text_bytes) {
+		struct statement *s;
+		do {
+			if (!q->text_bytes)
+				return end_of_text(client);
 			s = query_text_next(client);
 			if (!s)
 				return query_fail(client, "53200", "out of memory", NULL);
-			if (s->dialect.kind != DIALECT_EMPTY)
-				break;
-			s = NULL;
-		}
-		if (!s) {
-			if (!q->ran_any)
-				wire_empty(&client->output.wire, 'I');
-			q->step = STEP_END;
-			return true;
-		}
+		} while (s->dialect.kind == DIALECT_EMPTY);
 		query_take(q, s);
 		prepared_let_pass(&client->prepared);
 		q->literal_count = s->literal_count;
@@ -402,6 +390,9 @@ static void after_statement(struct client *client, enum control control)
 		atomic_store_explicit(&client->server->partial_indexes, true, memory_order_relaxed);
 	if (ended && transaction(client) == 'I')
 		end_block(client, strcmp(q->result.tag, "COMMIT") == 0);
+	else if (q->statement->dialect.block_only)
+		portal_keep_savepoints(&client->prepared, db_session_savepoints(client->session),
+			q->statement->dialect.revives);
 }
 
 /* The statement goes on with the rest of it. */
@@ -439,8 +430,8 @@ static bool step_ran(struct client *client)
 	if (q->result.message && *q->result.message)
 		query_warn(client, q->result.sqlstate, q->result.message);
 	rows_complete(client);
-	if (q->portal && control != CONTROL_NONE)
-		q->portal = NULL; /* goes with the block */
+	if (control != CONTROL_NONE || q->statement->dialect.block_only)
+		q->portal = NULL; /* goes with the block, or with the savepoint */
 	after_statement(client, control);
 	q->step = q->simple ? STEP_NEXT : STEP_DONE;
 	return true;
@@ -498,6 +489,7 @@ static bool step_done(struct client *client)
 	q->step = STEP_NONE;
 	if (!q->simple && !q->sync)
 		return true;
+	q->describe_due = false;
 	if (q->sync && transaction(client) == 'I')
 		portal_close_all(&client->prepared);
 	admit_tell_level(client, q->last_end_ns);
@@ -520,6 +512,7 @@ static void begin(struct client *client, enum query_step step, bool simple, bool
 	q->ran_any = false;
 	q->written = NULL;
 	q->portal = NULL;
+	q->describe_due = false;
 	q->row_limit = 0;
 	q->format_count = 0;
 	q->gated = false;
@@ -530,15 +523,18 @@ void query_begin_simple(struct client *client, const char *sql)
 {
 	struct query *q = &client->query;
 	begin(client, STEP_NEXT, true, false);
-	q->skip_to_sync = false;
 	q->text = q->text_start = sql;
 	q->text_bytes = strlen(sql);
+	if (!wire_utf8_valid(sql, q->text_bytes)) {
+		query_fail_utf8(client, sql, q->text_bytes);
+		return;
+	}
 	portal_close(&client->prepared, "");
-	if (!wire_utf8_valid(sql, q->text_bytes))
-		query_fail(client, "22021", "invalid byte sequence for encoding \"UTF8\"", NULL);
+	prepared_close(&client->prepared, "");
 }
 
-void query_begin_execute(struct client *client, struct portal *portal, uint32_t max_rows)
+void query_begin_execute(
+	struct client *client, struct portal *portal, uint32_t max_rows, bool refused)
 {
 	struct query *q = &client->query;
 	begin(client, STEP_NEXT, false, false);
@@ -549,11 +545,13 @@ void query_begin_execute(struct client *client, struct portal *portal, uint32_t 
 	q->format_count = portal->format_count;
 	q->written = portal->statement->source;
 	q->written_bytes = portal->statement->source_bytes;
-	if (portal->rows_left || portal->finished) {
-		rows_continue(client);
-		q->step = STEP_DONE;
-	} else if (portal->statement->dialect.kind == DIALECT_EMPTY) {
+	q->describe_due = portal->describe_next;
+	portal->describe_next = false;
+	if (portal->statement->dialect.kind == DIALECT_EMPTY) {
 		wire_empty(&client->output.wire, 'I');
+		q->step = STEP_DONE;
+	} else if (portal->started && !refused) {
+		rows_continue(client);
 		q->step = STEP_DONE;
 	}
 }

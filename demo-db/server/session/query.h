@@ -75,6 +75,7 @@ struct query {
 
 	/* its rows */
 	bool describe;	     /* RowDescription before the first row */
+	bool describe_due;   /* of a portal: the client has not heard yet what it returns */
 	size_t described_at; /* where the description is in the output, when its types are guessed
 			      */
 	bool guessed;
@@ -86,6 +87,7 @@ struct query {
 	bool too_many_rows;	  /* more than a portal may keep */
 	size_t row_too_large;	  /* bytes of a row over the output's limit */
 	uint32_t misfit;	  /* column, from 1, whose value has no binary form of its type */
+	uint16_t bad_format;	  /* a format code of Bind that is none */
 };
 
 /* Does admission make it wait? */
@@ -98,7 +100,9 @@ void query_free(struct client *client);
 
 /* Begin with a message; then query_run until it answers DONE. */
 void query_begin_simple(struct client *client, const char *sql);
-void query_begin_execute(struct client *client, struct portal *portal, uint32_t max_rows);
+/* `refused`: the block has failed, which is all it is going to hear. */
+void query_begin_execute(
+	struct client *client, struct portal *portal, uint32_t max_rows, bool refused);
 void query_begin_sync(struct client *client);
 /* An error was told outside of a statement: the block fails with it. */
 void query_begin_failure(struct client *client);

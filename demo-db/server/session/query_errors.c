@@ -4,6 +4,7 @@
  * the client's text.
  */
 #include "demo-db/server/session/query_errors.h"
+#include "demo-db/server/session/extended.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/server.h"
 #include "demo-db/server/dialect/error_text.h"
@@ -32,7 +33,7 @@ bool query_fail_cancelled(struct client *client)
 	return query_fail(client, "57014", cancelled_words(client), NULL);
 }
 
-void query_refuse_start(struct query *q)
+bool query_refuse_start(struct query *q)
 {
 	q->result = (struct db_result){ .status = DB_ECANCELLED,
 		.sqlstate = "57014",
@@ -41,6 +42,7 @@ void query_refuse_start(struct query *q)
 		.tag = "",
 		.cancelled = true,
 		.done_ns = cancel_now_ns() };
+	return true;
 }
 
 static int position_of(const struct query *q, const struct wording *wording)
@@ -56,6 +58,8 @@ bool query_fail_by_engine(struct client *client)
 {
 	struct query *q = &client->query;
 	struct wording wording;
+	if (!q->result.start_ns)
+		q->describe_due = false; /* it never began: to refuse is to cost little */
 	bool by_client = q->result.cancelled && !q->result.by_library && !q->result.while_idle;
 	const char *words = by_client ? cancelled_words(client) : NULL;
 	const struct statement *s = q->statement; /* NULL: the COMMIT of a Sync */
@@ -79,6 +83,11 @@ bool query_fail_by_engine(struct client *client)
 			q->row_too_large >> 10, (unsigned long long)client->server->config.hard_mb);
 		return query_fail(client, "54000", wording.message, NULL);
 	}
+	if (q->bad_format) {
+		snprintf(wording.message, sizeof wording.message, "unsupported format code: %u",
+			q->bad_format);
+		return query_fail(client, "22023", wording.message, NULL);
+	}
 	if (q->misfit) {
 		snprintf(wording.message, sizeof wording.message,
 			"column %u holds a value its type has no binary form for", q->misfit);
@@ -97,6 +106,7 @@ bool query_fail_by_engine(struct client *client)
 static void tell(
 	struct client *client, const char *severity, const char *sqlstate, const char *message)
 {
+	extended_describe_first(client);
 	const struct wire_report notice = {
 		.severity = severity, .sqlstate = sqlstate, .message = message
 	};
@@ -175,6 +185,21 @@ bool query_fail_in_failed_block(struct client *client)
 	return query_fail(client, "25P02",
 		"current transaction is aborted, commands ignored until end of transaction block",
 		NULL);
+}
+
+bool query_fail_utf8(struct client *client, const char *text, size_t bytes)
+{
+	char message[WIRE_UTF8_ERROR_MAX];
+	wire_utf8_error(text, bytes, message);
+	return query_fail(client, "22021", message, NULL);
+}
+
+bool query_fail_untyped(struct client *client, uint16_t parameter)
+{
+	char message[80];
+	snprintf(message, sizeof message, "could not determine data type of parameter $%u",
+		parameter);
+	return query_fail(client, "42P18", message, NULL);
 }
 
 bool query_fail_outside_block(struct client *client)

@@ -4,6 +4,8 @@
 #define DEMO_DB_QUERY_ERRORS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct client;
 struct dialect;
@@ -17,9 +19,12 @@ bool query_fail_by_engine(struct client *client);
 bool query_fail_by_dialect(struct client *client, const struct dialect *dialect);
 bool query_fail_in_failed_block(struct client *client);
 bool query_fail_outside_block(struct client *client);
+/* A text that is not UTF-8. */
+bool query_fail_utf8(struct client *client, const char *text, size_t bytes);
+bool query_fail_untyped(struct client *client, uint16_t parameter);
 
 /* The result of a request the engine is not given, because its client is over: as of a cancel. */
-void query_refuse_start(struct query *query);
+bool query_refuse_start(struct query *query); /* always true */
 
 /* A WARNING, unless the session wants none. */
 void query_warn(struct client *client, const char *sqlstate, const char *message);

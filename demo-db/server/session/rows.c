@@ -25,6 +25,7 @@ void rows_begin(struct client *client, bool describe)
 	q->column_count = 0;
 	q->rows = 0;
 	q->too_many_rows = false;
+	q->bad_format = 0;
 	q->misfit = 0;
 	q->row_too_large = 0;
 }
@@ -72,6 +73,8 @@ static bool fill_columns(struct query *q, const struct db_row *row, bool values)
 			type = value_pg_type(NULL, values ? db_row_value(row, i).type : DB_NULL);
 		}
 		uint16_t format = format_of(q, i);
+		if (format > 1)
+			q->bad_format = format;
 		const char *declared = db_row_declared(row, i);
 		int scale = type == PG_NUMERIC ? value_scale(declared) : -1;
 		q->columns[i] = (struct wire_column){ .name = db_row_name(row, i),
@@ -107,6 +110,7 @@ int rows_on_columns(void *arg, const struct db_row *row)
 		return 0; /* the first row ends the statement */
 	q->column_count = count;
 	q->guessed = !fill_columns(q, row, false);
+	q->describe_due = false;
 	if (q->describe) {
 		q->described_at = client->output.wire.bytes;
 		wire_row_description(&client->output.wire, q->columns, (uint16_t)count);
@@ -180,7 +184,7 @@ int rows_on_row(void *arg, const struct db_row *row)
 {
 	struct client *client = arg;
 	struct query *q = &client->query;
-	if (q->column_count != db_row_columns(row))
+	if (q->column_count != db_row_columns(row) || q->bad_format)
 		return -1;
 	if (q->guessed)
 		describe_again(client, row);
@@ -213,17 +217,37 @@ void rows_complete(struct client *client)
 	struct query *q = &client->query;
 	struct wire_out *out = &client->output.wire;
 	char tag[64];
-	if (q->describe && q->column_count == 0 && !q->simple)
+	if (q->describe_due)
 		wire_empty(out, 'n');
+	q->describe_due = false;
 	make_tag(q, tag, sizeof tag);
 	if (q->portal) {
 		snprintf(q->portal->tag, sizeof q->portal->tag, "%s", tag);
-		q->portal->finished = q->portal->rows_left == 0;
+		q->portal->started = true;
+		q->portal->returns_rows = q->column_count > 0;
 	}
-	if (q->portal && q->portal->rows_left)
+	if (q->row_limit && q->rows == q->row_limit) /* whether there are more is not looked at */
 		wire_empty(out, 's');
 	else
 		wire_complete(out, tag);
+}
+
+/* Of the rows of one Execute. Tags without a number stay as they are. */
+static void count_in_tag(char *tag, size_t bytes, uint64_t rows)
+{
+	size_t word = strcspn(tag, "0123456789");
+	if (tag[word])
+		snprintf(tag + word, bytes - word, "%s%llu",
+			strncmp(tag, "INSERT", 6) == 0 ? "0 " : "", (unsigned long long)rows);
+}
+
+void rows_keep(struct client *client, const char *tag, bool returns_rows)
+{
+	struct portal *portal = client->query.portal;
+	snprintf(portal->tag, sizeof portal->tag, "%s", tag);
+	portal->started = true;
+	portal->returns_rows = returns_rows;
+	client->prepared.kept_bytes += portal->rows.bytes;
 }
 
 static uint32_t load_length(const uint8_t *message)
@@ -245,13 +269,12 @@ void rows_continue(struct client *client)
 		portal->rows_at += bytes;
 		portal->rows_left--;
 	}
-	if (portal->rows_left) {
+	if (!portal->rows_left)
+		portal_drop_rows(&client->prepared, portal);
+	if (q->row_limit && sent == q->row_limit) {
 		wire_empty(out, 's');
 		return;
 	}
-	portal->finished = true;
-	portal_drop_rows(&client->prepared, portal);
-	if (strncmp(portal->tag, "SELECT", 6) == 0) /* told are the rows of this Execute */
-		snprintf(portal->tag, sizeof portal->tag, "SELECT %llu", (unsigned long long)sent);
+	count_in_tag(portal->tag, sizeof portal->tag, sent);
 	wire_complete(out, portal->tag);
 }

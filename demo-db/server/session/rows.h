@@ -13,6 +13,8 @@ int rows_on_columns(void *arg, const struct db_row *row);
 int rows_on_row(void *arg, const struct db_row *row);
 /* After it: CommandComplete, PortalSuspended or NoData. */
 void rows_complete(struct client *client);
+/* The portal in hand has run without the engine; its rows, if it returns any, are in it. */
+void rows_keep(struct client *client, const char *tag, bool returns_rows);
 /* Rows a portal still keeps: sends up to the limit, and the end if it is reached. */
 void rows_continue(struct client *client);
 

@@ -5,6 +5,7 @@
 #include "demo-db/server/session/utility.h"
 #include "demo-db/server/session/prepare_sql.h"
 #include "demo-db/server/session/query_errors.h"
+#include "demo-db/server/session/rows.h"
 #include "demo-db/server/server.h"
 
 #include <string.h>
@@ -114,6 +115,7 @@ static bool discard(struct client *client, const struct dialect *d)
 	}
 	if (all) {
 		settings_reset_all(&client->settings, false);
+		client->query.portal = NULL;
 		portal_close_all(&client->prepared);
 		prepared_close_all(&client->prepared);
 	}
@@ -159,9 +161,11 @@ static void tell_transaction(struct client *client)
 		settings_get(&client->settings, SETTING_default_transaction_read_only));
 }
 
+/* The rows of a portal are kept there, since Execute may ask for a part of them. */
 static bool show(struct client *client, const struct statement *statement)
 {
-	struct wire_out *out = &client->output.wire;
+	struct portal *portal = client->query.portal;
+	struct wire_out *out = &client->output.wire, *rows = portal ? &portal->rows : out;
 	struct wire_column columns[3];
 	struct settings_error error;
 	uint16_t count = local_columns(statement, columns);
@@ -173,15 +177,17 @@ static bool show(struct client *client, const struct statement *statement)
 		return tell(client, &error);
 	if (client->query.describe)
 		wire_row_description(out, columns, count);
+	if (portal)
+		portal->rows_left = count == 1 ? 1 : SETTING_COUNT;
 	if (count == 1) {
-		put_row(out, &value, 1);
+		put_row(rows, &value, 1);
 		return true;
 	}
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		const char *texts[] = { setting_name((enum setting)i),
 			settings_get(&client->settings, (enum setting)i),
 			setting_text((enum setting)i) };
-		put_row(out, texts, 3);
+		put_row(rows, texts, 3);
 	}
 	return true;
 }
@@ -269,8 +275,9 @@ bool local_answer(struct client *client)
 	struct query *q = &client->query;
 	const struct dialect *d = &q->statement->dialect;
 	bool fine = true;
-	if (q->describe && !q->simple && d->kind != DIALECT_SHOW)
+	if (q->describe_due && d->kind != DIALECT_SHOW)
 		wire_empty(&client->output.wire, 'n');
+	q->describe_due = false;
 	if (d->kind == DIALECT_SET)
 		fine = set(client, d);
 	else if (d->kind == DIALECT_SHOW)
@@ -289,6 +296,11 @@ bool local_answer(struct client *client)
 		fine = checkpoint(client);
 	if (!fine)
 		return false;
-	wire_complete(&client->output.wire, tag_of(d));
+	if (q->portal)
+		rows_keep(client, tag_of(d), d->kind == DIALECT_SHOW);
+	if (q->portal && d->kind == DIALECT_SHOW)
+		rows_continue(client);
+	else
+		wire_complete(&client->output.wire, tag_of(d));
 	return true;
 }
