@@ -38,10 +38,10 @@ static int child(void)
 {
 	struct cancel_config config = { .struct_size = sizeof config, .log = keep_line };
 	struct cancel_task_info info;
-	alarm(20);
+	alarm(patience_s());
 	if (createCancel(NULL).id || cancel_snapshot_tasks(&info, 1))
 		return 1;
-	if (UNTHREADED_CHILD)
+	if (UNDER_TSAN)
 		return 0;
 	if (startCancel(&config))
 		return 2;

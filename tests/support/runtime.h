@@ -19,13 +19,14 @@
 
 #define UNUSED __attribute__((unused))
 
-/* TSan does not let a child of several threads have threads of its own. */
+/* TSan lets no child of several threads have threads of its own, and loses its way when
+ * pthread_cancel ends a thread in a call that it wraps. */
 #if defined(__SANITIZE_THREAD__)
-#define UNTHREADED_CHILD true
+#define UNDER_TSAN true
 #elif defined(__has_feature)
-#define UNTHREADED_CHILD __has_feature(thread_sanitizer)
+#define UNDER_TSAN __has_feature(thread_sanitizer)
 #else
-#define UNTHREADED_CHILD false
+#define UNDER_TSAN false
 #endif
 
 static char log_lines[4096]; /* every line logged since the last start, a line each */

@@ -5,6 +5,7 @@
 #include "hanging_action.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 
 #include "libcancel/diag/stack.h"
@@ -92,6 +93,17 @@ static void clean_up(void *arg)
 	store_relaxed(&cleaned_up, true);
 }
 
+static void sleep_until(sem_t *event)
+{
+	if (!UNDER_TSAN)
+		sem_wait(event);
+	else
+		while (sem_trywait(event) != 0) {
+			pthread_testcancel();
+			sched_yield();
+		}
+}
+
 /* A host function that knows nothing of requests: it sleeps in a system call. */
 static void *deaf(void *arg)
 {
@@ -103,7 +115,7 @@ static void *deaf(void *arg)
 	thread_task = createCancel(&o);
 	pthread_cleanup_push(clean_up, &thread_task);
 	sem_post(&ready);
-	sem_wait(&may_leave);
+	sleep_until(&may_leave);
 	pthread_cleanup_pop(1);
 	store_relaxed(&ran_on, true);
 	return NULL;

@@ -39,7 +39,7 @@ static int starts_anew(struct cancel_task task)
 {
 	struct cancel_config config = { .struct_size = sizeof config, .log = keep_line };
 	struct cancel_task_info info[4];
-	if (UNTHREADED_CHILD)
+	if (UNDER_TSAN)
 		return 0;
 	if (startCancel(&config))
 		return 1;
