@@ -29,7 +29,7 @@
 #define STATE_ERROR 2
 
 static struct fixture fixture;
-static _Atomic bool stop;
+static _Atomic bool stop, acked_any;
 static _Atomic uint64_t next_id;
 static _Atomic uint8_t states[TRANSFERS]; /* what the client was told of transfer i */
 static struct db_statement insert_transfer;
@@ -90,6 +90,8 @@ static void settle(struct client *client, const uint64_t *ids, uint32_t count, i
 		states[ids[i]] = rc ? STATE_ERROR : STATE_ACKED;
 	if (rc == 0)
 		client->acked += count;
+	if (client->acked)
+		acked_any = true;
 }
 
 static bool new_id(uint64_t *id)
@@ -220,7 +222,8 @@ static void storm(const char *copy)
 	uint64_t random = 99;
 	const struct timespec pause = { .tv_nsec = 300000 };
 	uint64_t end_ns = cancel_now_ns() + STORM_NS;
-	while (cancel_now_ns() < end_ns && next_id < TRANSFERS) {
+	while ((cancel_now_ns() < end_ns && next_id < TRANSFERS) || deliveries <= 100 ||
+		!acked_any) {
 		strike(&random, copy);
 		nanosleep(&pause, NULL);
 	}
@@ -304,7 +307,6 @@ static void cancels_leave_the_database_whole(void **state)
 	print_message("%llu cancels sent, %llu statements cancelled, %llu reruns, %llu transfers\n",
 		(unsigned long long)deliveries, (unsigned long long)sum.cancelled,
 		(unsigned long long)sum.reruns, (unsigned long long)sum.acked);
-	assert_true(sum.acked > 0 && deliveries > 100);
 	check_ledger(session, sum.acked);
 	db_session_close(session);
 	fixture_reopen(&fixture, &options); /* and it is so on disk */
