@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints and backups: the log stays short, copies are whole, nothing half-made is seen. */
 #include "engine_fixture.h"
+#include "patience.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -184,6 +185,9 @@ static void start_backup(struct db_backup_options options)
 	assert_int_equal(db_backup(fixture.engine, &options), DB_OK);
 }
 
+/* Of the 160 pages: not done before the test's patience ends. */
+#define SLOW_COPY .pages_per_step = 1, .step_pause_ns = patience_s() * 10000000ull
+
 static int await_backup(void)
 {
 	pthread_mutex_lock(&told.mutex);
@@ -248,8 +252,7 @@ static void a_backup_that_keeps_the_lock_bars_everybody(void **state)
 	(void)state;
 	must(s[0], "BEGIN");
 	must(s[0], "SELECT count(*) FROM t"); /* so that the backup has to wait for its lock */
-	start_backup((struct db_backup_options){
-		.pages_per_step = 1, .step_pause_ns = 5000000, .keep_exclusive = true });
+	start_backup((struct db_backup_options){ SLOW_COPY, .keep_exclusive = true });
 	await_waiters(&fixture, 1, 0);
 	begin(&p[1], s[1], "SELECT count(*) FROM t");
 	await_wait(&fixture, s[1], DB_WAIT_GLOBAL);
@@ -266,7 +269,7 @@ static void a_cancelled_backup_leaves_nothing_and_keeps_the_old_copy(void **stat
 	start_backup((struct db_backup_options){ 0 });
 	assert_int_equal(await_backup(), DB_OK);
 	must(s[0], "UPDATE t SET n = 7");
-	start_backup((struct db_backup_options){ .pages_per_step = 1, .step_pause_ns = 5000000 });
+	start_backup((struct db_backup_options){ SLOW_COPY });
 	assert_true(db_cancel_backup(fixture.engine));
 	assert_int_equal(await_backup(), DB_ECANCELLED);
 	assert_false(partial_is_left());
@@ -368,7 +371,7 @@ static void one_backup_at_a_time(void **state)
 {
 	(void)state;
 	const struct db_backup_options second = { .struct_size = sizeof(second), .path = copy };
-	start_backup((struct db_backup_options){ .pages_per_step = 1, .step_pause_ns = 5000000 });
+	start_backup((struct db_backup_options){ SLOW_COPY });
 	assert_int_equal(db_backup(fixture.engine, &second), DB_EBUSY);
 	assert_true(db_cancel_backup(fixture.engine));
 	assert_int_equal(await_backup(), DB_ECANCELLED);
