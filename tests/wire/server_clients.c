@@ -164,7 +164,7 @@ static void sysbench_runs_without_errors(void **state)
 		"oltp_update_index" };
 	static const char *const options =
 		"--db-driver=pgsql --pgsql-host=$PGHOST --pgsql-port=$PGPORT --pgsql-user=demo "
-		"--pgsql-db=demo --tables=2 --table-size=1000 --threads=8 --events=400 --time=30";
+		"--pgsql-db=demo --tables=2 --table-size=1000 --threads=8 --events=400 --time=0";
 	char command[512];
 	snprintf(command, sizeof command, "sysbench %s oltp_read_write prepare", options);
 	assert_int_equal(run(command), 0);

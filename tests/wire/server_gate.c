@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The admission gate, the pause and the BUSY answer, as clients meet them. */
+#include "patience.h"
 #include "wire_client.h"
 
 #include <setjmp.h>
@@ -65,8 +66,8 @@ static void an_overload_is_refused_with_a_hint_and_told_in_the_level(void **stat
 	int refused = 0;
 	(void)state;
 	start_overload("admission.gate=on");
-	while (refused == 0) /* the level falls 5 % a window until somebody is below it */
-		refused = round_of_queries("select 1");
+	/* the level falls 5 % a window until somebody is below it */
+	WAIT_UNTIL((refused = round_of_queries("select 1")) > 0);
 	struct wire_client *turned_away = NULL;
 	for (int i = 0; i < CLIENTS; i++)
 		if (strstr(clients[i].last_hint, "retry after"))
@@ -92,14 +93,12 @@ static void without_the_gate_nothing_is_refused(void **state)
 
 static void a_transaction_under_way_is_not_refused(void **state)
 {
-	int refused = 0;
 	(void)state;
 	start_overload("admission.gate=on");
 	wire_login(&other, &server, "u");
 	wire_query(&other, "set cancel.priority = analytical");
 	assert_string_equal(wire_query(&other, "begin"), "C(BEGIN) Z(T)");
-	while (refused == 0)
-		refused = round_of_queries("select 1");
+	WAIT_UNTIL(round_of_queries("select 1") > 0);
 	assert_null(strstr(wire_query(&other, "select 1"), "E("));
 	assert_null(strstr(wire_query(&other, "commit"), "E("));
 	wire_close(&other);

@@ -185,15 +185,21 @@ static void the_operator_s_timeouts_are_every_session_s_own(void **state)
 {
 	const char *const options[] = { "--set", "server.statement_timeout_ms=200", "--set",
 		"server.idle_timeout_s=1", "--set", "server.lock_timeout_ms=1500", NULL };
+	/* it has other things to wait for before it may be ended for being idle */
+	const char *const patient[] = { "user", "u", "options", "-c idle_session_timeout=0", NULL };
 	(void)state;
 	start_with(options);
-	wire_login(&a, &server, "u");
+	wire_open(&a, &server);
+	wire_startup(&a, patient);
+	assert_string_equal(wire_talk(&a), "Z(I)");
 	assert_string_equal(
 		wire_query(&a, "show lock_timeout"), "T(lock_timeout:25) D(1500ms) C(SHOW) Z(I)");
 	assert_string_equal(wire_query(&a, LONG_QUERY), "T(count:20) E(57014) Z(I)");
 	wire_query(&a, "set statement_timeout = '1min'");
 	assert_string_equal(wire_query(&a, "reset statement_timeout; show statement_timeout"),
 		"C(RESET) T(statement_timeout:25) D(200ms) C(SHOW) Z(I)");
+	wire_close(&a);
+	wire_login(&a, &server, "u");
 	assert_string_equal(wire_talk(&a), "E(57P05) EOF");
 	wire_close(&a);
 }
@@ -236,10 +242,13 @@ static void too_many_sessions_are_told_so(void **state)
 	wire_close(&a);
 }
 
+#define NO_HURRY "--set", "server.drain_s=3600"
+
 static void sigterm_lets_transactions_end(void **state)
 {
+	const char *const options[] = { NO_HURRY, NULL };
 	(void)state;
-	start_with(NULL);
+	start_with(options);
 	wire_login(&a, &server, "u");
 	wire_login(&b, &server, "u");
 	wire_query(&a, "create table t(a int); begin; insert into t values (1)");
@@ -261,8 +270,9 @@ static void sigterm_lets_transactions_end(void **state)
 /* `demo-db serve 2>&1 | head`: what it says at SIGTERM finds nobody. */
 static void a_log_that_nobody_reads_does_not_end_the_server(void **state)
 {
+	const char *const options[] = { NO_HURRY, NULL };
 	(void)state;
-	start_with(NULL);
+	start_with(options);
 	wire_login(&a, &server, "u");
 	wire_query(&a, "create table t(a int); begin; insert into t values (1)");
 	close(server.errors);
@@ -339,7 +349,7 @@ static void a_client_that_does_not_read_is_disconnected(void **state)
 	wire_login(&b, &server, "u");
 	assert_string_equal(wire_query(&b, "select 1"), "T(?column?:23) D(1) C(SELECT 1) Z(I)");
 	/* it never ends by itself: the server ends it, with what it had already sent */
-	sleep(3);
+	WAIT_UNTIL(strstr(wire_query(&b, "select count(*) from cancel_sessions"), "D(1)"));
 	const char *said = wire_until(&a, 'Z');
 	assert_non_null(strstr(said, "EOF"));
 	wire_close(&a);

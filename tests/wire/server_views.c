@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime in SQL and over HTTP: it answers while everything else is stuck. */
+#include "patience.h"
 #include "wire_client.h"
 
 #include <setjmp.h>
@@ -27,17 +28,18 @@ static int clean(void **state)
 static void wait_for_gate(void)
 {
 	wire_send_query(&waiter, "update t set a = 3");
-	while (!strstr(wire_query(&operator,
+	WAIT_UNTIL(
+		strstr(wire_query(&operator,
 			       "select process from cancel_tasks where waits_for = 'write_gate'"),
-		"D("))
-		usleep(1000); /* until it waits */
+			"D("));
 }
 
 /* One worker; a transaction holds the write gate, and a statement that waits for it has the worker.
- */
+ * The library judges nothing, however long that lasts. */
 static void get_stuck(void)
 {
-	const char *const options[] = { "--workers", "1", NULL };
+	const char *const options[] = { "--workers", "1", "--set", "cancel.warm_up_ms=3600000",
+		NULL };
 	wire_server_start(&server, options);
 	wire_login(&holder, &server, "u");
 	wire_login(&waiter, &server, "u");
@@ -46,6 +48,15 @@ static void get_stuck(void)
 	assert_string_equal(
 		wire_query(&holder, "begin; update t set a = 2"), "C(BEGIN) C(UPDATE 1) Z(T)");
 	wait_for_gate();
+}
+
+/* Only the asker's own is left. */
+static void await_no_transaction(void)
+{
+	WAIT_UNTIL(strstr(
+		wire_query(&operator,
+			"select count(*) from cancel_sessions where transaction_ms is not null"),
+		"D(1)"));
 }
 
 /* The holder's block is idle; the waiter's statement is a transaction by itself. */
@@ -62,10 +73,7 @@ static void a_session_tells_how_long_its_transaction_lasts(void **state)
 		wire_talk(&operator), "T(?column?:16,?column?:16) D(t,t) C(SELECT 1) Z(I)");
 	wire_query(&holder, "rollback");
 	wire_talk(&waiter);
-	while (!strstr(wire_query(&operator, "select count(*) from cancel_sessions where "
-					     "transaction_ms is not null"),
-		"D(1)"))
-		usleep(1000); /* an answer is out a little before its statement is over */
+	await_no_transaction(); /* an answer is out a little before its statement is over */
 }
 
 static void views_answer_while_every_worker_is_stuck(void **state)
@@ -124,10 +132,7 @@ static void cancel_the_idle_block(void)
 	wait_for_gate();
 	assert_non_null(strstr(wire_query(&operator, sql), "D(t)"));
 	assert_string_equal(wire_talk(&waiter), "C(UPDATE 1) Z(I)");
-	while (!strstr(wire_query(&operator, "select count(*) from cancel_sessions where "
-					     "transaction_ms is not null"),
-		"D(1)"))
-		usleep(1000); /* until it is rolled back: only the asker's own is left */
+	await_no_transaction(); /* until it is rolled back */
 }
 
 static void a_block_cancelled_while_idle_tells_its_client_why(void **state)
@@ -281,8 +286,8 @@ static void those_who_may_not_control_are_refused(void **state)
 
 static void a_culprit_is_cancelled_and_the_reason_is_in_sql(void **state)
 {
-	const char *const options[] = { "--workers", "4", "--set", "cancel.mode=act", "--set",
-		"cancel.slo_ms=write=20,read=20", "--set", "cancel.warm_up_ms=1", NULL };
+	const char *const options[] = { "--workers", "4", "--set", "cancel.slo_ms=write=20,read=20",
+		"--set", "cancel.warm_up_ms=1", NULL };
 	static struct wire_client victims[4];
 	(void)state;
 	wire_server_start(&server, options);
@@ -300,6 +305,9 @@ static void a_culprit_is_cancelled_and_the_reason_is_in_sql(void **state)
 			assert_null(strstr(wire_talk(&victims[i]), "E("));
 		usleep(10000);
 	}
+	assert_string_equal(wire_query(&operator, "update cancel_settings set value = 'act' where "
+						  "name = 'mode'"),
+		"C(UPDATE 1) Z(I)");
 	/* a transaction writes for ever: everybody else waits for the gate */
 	assert_string_equal(wire_query(&holder, "begin; update t set b = 0 where a = 2"),
 		"C(BEGIN) C(UPDATE 1) Z(T)");
@@ -316,9 +324,8 @@ static void a_culprit_is_cancelled_and_the_reason_is_in_sql(void **state)
 	assert_non_null(strstr(said, "D(t,write_gate,write)"));
 	assert_non_null(strstr(wire_query(&operator, "select reason from cancel_decisions"),
 		"execution time lost"));
-	while (!strstr(
-		wire_query(&operator, "select 1 from cancel_decisions where stack > ''"), "D(1)"))
-		usleep(1000); /* it is resolved a window later */
+	WAIT_UNTIL(strstr(/* it is resolved a window later */
+		wire_query(&operator, "select 1 from cancel_decisions where stack > ''"), "D(1)"));
 	assert_non_null(strstr(wire_query(&operator, "select stack from cancel_decisions"),
 		"(demo-db)")); /* after a function's name */
 	for (int i = 0; i < 4; i++)

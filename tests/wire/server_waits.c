@@ -13,10 +13,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
-#define THREADS 16 /* more than two workers' server has */
+#define THREADS	    16 /* more than two workers' server has */
+#define SLOW_PIECES 50 /* fewer than an answer has */
 #define ROWS(n)                                                                                    \
 	"with recursive n(i) as (select 1 union all select i+1 from n where i < " n ") "           \
 	"select i, printf('%.100c', 'x') from n"
@@ -73,14 +75,18 @@ static void what_a_pause_holds_can_be_cancelled(void **state)
 	stop();
 }
 
+#define SHORT_LIMITS "set idle_session_timeout = 200; set statement_timeout = 600"
+
 static void what_a_pause_holds_is_not_idle_and_times_out(void **state)
 {
 	(void)state;
 	start(NULL);
-	wire_query(&a, "set idle_session_timeout = 200");
-	wire_query(&a, "set statement_timeout = 600");
 	wire_query(&boss, "pause");
-	assert_string_equal(wire_query(&a, "begin"), "E(57014) Z(I)");
+	/* both at once: between them it could be idle for too long */
+	wire_message(&a, 'Q', SHORT_LIMITS, sizeof SHORT_LIMITS);
+	wire_message(&a, 'Q', "begin", sizeof "begin");
+	assert_string_equal(wire_talk(&a), "C(SET) C(SET) Z(I)");
+	assert_string_equal(wire_talk(&a), "E(57014) Z(I)");
 	assert_string_equal(a.last_error, "canceling statement due to statement timeout");
 	assert_string_equal(
 		wire_query(&boss, "select distinct waiting, paused from cancel_admission"),
@@ -110,9 +116,11 @@ static void checkpoints_leave_threads_to_serve_the_writer(void **state)
 	stop();
 }
 
-/* Reads an answer in pieces, with a pause after each. False: the connection ended before it. */
-static bool read_slowly(int fd, unsigned pause_us)
+/* Reads an answer in pieces, with a pause after each until `slow_ns` have passed. False: the
+ * connection ended before it. */
+static bool read_slowly(int fd, uint64_t slow_ns)
 {
+	uint64_t end_ns = patience_now_ns() + slow_ns;
 	static const char end[] = "Z\0\0\0\005I";
 	static char piece[32768];
 	size_t bytes = 0, size = sizeof end - 1;
@@ -123,20 +131,23 @@ static bool read_slowly(int fd, unsigned pause_us)
 		if (n <= 0)
 			return false;
 		bytes = keep + (size_t)n;
-		usleep(pause_us);
+		if (patience_now_ns() < end_ns)
+			usleep((useconds_t)(slow_ns / 1000 / SLOW_PIECES));
 	} while (bytes < size || memcmp(piece + bytes - size, end, size) != 0);
 	return true;
 }
 
-/* Its answer is never all sent, and never for two seconds is nothing of it read. */
+/* Its answer is never all sent, but something of it is read again and again. */
 static void a_client_that_reads_slowly_is_left_alone(void **state)
 {
-	static const char *const options[] = { "--set", "output.soft_s=2", "--set",
-		"output.soft_kb=512", NULL };
+	const uint64_t limit_s = patience_s() / 4;
+	char soft_s[32];
+	const char *const options[] = { "--set", soft_s, "--set", "output.soft_kb=512", NULL };
 	(void)state;
+	snprintf(soft_s, sizeof soft_s, "output.soft_s=%u", (unsigned)limit_s);
 	start(options);
 	wire_send_query(&a, ROWS("30000"));
-	assert_true(read_slowly(a.fd, 30000));
+	assert_true(read_slowly(a.fd, limit_s * 1200000000));
 	assert_string_equal(wire_query(&a, "select 1"), "T(?column?:23) D(1) C(SELECT 1) Z(I)");
 	stop();
 }
@@ -158,8 +169,9 @@ static void a_row_over_the_limit_is_an_error_and_no_disconnect(void **state)
 
 static void a_shutdown_lets_the_last_answer_be_read(void **state)
 {
+	static const char *const options[] = { "--set", "server.drain_s=3600", NULL };
 	(void)state;
-	start(NULL);
+	start(options);
 	wire_send_query(&a, ROWS("8000"));
 	wait_until("select unread_bytes > 0 and state = 'idle' as t from cancel_sessions where "
 		   "usename = 'u'");
@@ -179,7 +191,8 @@ static void views_do_not_keep_their_slots_for_long(void **state)
 	start(NULL);
 	assert_string_equal(
 		wire_query(&a, "select count(*) from cancel_settings a, cancel_settings b, "
-			       "cancel_settings c, cancel_settings d, cancel_settings e"),
+			       "cancel_settings c, cancel_settings d, cancel_settings e, "
+			       "cancel_settings f"),
 		"T(count:20) E(57014) Z(I)");
 	stop();
 }
@@ -207,6 +220,7 @@ static void bytes_and_the_end_at_once_are_noticed(void **state)
 	(void)state;
 	start(NULL);
 	kill(server.pid, SIGSTOP);
+	assert_int_equal(waitpid(server.pid, NULL, WUNTRACED), server.pid);
 	wire_raw(&a, half, sizeof half);
 	wire_flush(&a);
 	wire_close(&a);
@@ -280,7 +294,7 @@ static void who_vanished_is_asked_for(void **state)
 	wire_open_tcp(&many[0], server.port);
 	wire_startup(&many[0], pairs);
 	assert_string_equal(wire_talk(&many[0]), "Z(I)");
-	assert_true(is_kept_alive(server.port));
+	WAIT_UNTIL(is_kept_alive(server.port)); /* once it has sent what it was to send */
 	wire_close(&many[0]);
 	stop();
 }
