@@ -130,7 +130,8 @@ void disturbance_choose(
 int disturbance_refuse(
 	const char *title, const struct disturbance *disturbance, char *error, size_t size)
 {
-	snprintf(error, size, "%s is not credible: %s; try a quiet machine, or --allow-disturbed",
-		title, disturbance->why);
+	snprintf(error, size,
+		"the %s is not credible: %s; try a quiet machine, or --allow-disturbed", title,
+		disturbance->why);
 	return DISTURBANCE_EXIT_STATUS;
 }

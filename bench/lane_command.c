@@ -309,7 +309,7 @@ static int find_rate(struct suite *suite, char *error)
 	if (disturbance_retry(&retry, &disturbance) != 0)
 		return -1;
 	if (disturbance.disturbed && !options->allow_disturbed)
-		return disturbance_refuse("the saturation", &disturbance, error, SERVER_ERROR_MAX);
+		return disturbance_refuse("saturation", &disturbance, error, SERVER_ERROR_MAX);
 	suite->rate_disturbed = disturbance.disturbed;
 	summary->saturation_qps = capacity.qps;
 	suite->query_cpu_us = capacity.query_cpu_us;

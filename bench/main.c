@@ -336,6 +336,21 @@ static int judge_result(const struct bench_options *options, bool is_disturbed)
 	return DISTURBANCE_EXIT_STATUS;
 }
 
+/* Loads that were measured before one that could not be are reported. */
+static int finish_run(const struct bench_options *options, const struct suite_result *result,
+	int status, const char *error, struct output *output)
+{
+	int reported = 0;
+	if (status == 0 || (status > 0 && result->summary.row_count))
+		reported = report_result(options, result, output);
+	if (reported != 0)
+		return reported;
+	if (status == 0)
+		return judge_result(options, summary_is_disturbed(&result->summary));
+	fprintf(stderr, "cancel-bench: %s\n", error);
+	return status < 0 ? STATUS_BAD_INPUT : status;
+}
+
 /* ---- run LANE -----------------------------------------------------------------------------------
  */
 
@@ -424,14 +439,7 @@ static int command_run(int argc, char **argv)
 	int status = arguments.options.saturate
 			     ? saturate_run(&arguments.options, &result, error)
 			     : suite_run(&arguments.options, arguments.bench_case, &result, error);
-	if (status == 0) {
-		status = report_result(&arguments.options, &result, &output);
-	} else {
-		fprintf(stderr, "cancel-bench: %s\n", error);
-		status = status < 0 ? STATUS_BAD_INPUT : status;
-	}
-	if (status == 0)
-		status = judge_result(&arguments.options, summary_is_disturbed(&result.summary));
+	status = finish_run(&arguments.options, &result, status, error, &output);
 	output_abandon(&output);
 	suite_free(&result);
 	return status;

@@ -196,8 +196,7 @@ static int add_cell(struct cell *cell, struct measures *reference)
 		return -1;
 	bool is_first = cell->summary->row_count == 0;
 	if (is_first && disturbance.disturbed && !options->allow_disturbed)
-		return disturbance_refuse(
-			"the first row", &disturbance, cell->error, TARGET_ERROR_MAX);
+		return disturbance_refuse("first row", &disturbance, cell->error, TARGET_ERROR_MAX);
 	cell->measures.disturbance = disturbance;
 	if (is_first)
 		*reference = cell->measures;

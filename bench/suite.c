@@ -352,8 +352,8 @@ static int take_reference(struct suite *suite, struct repetition *repetition)
 	if (attempt_make(attempt) != 0)
 		return -1;
 	if (attempt->disturbance.disturbed && !suite->options->allow_disturbed)
-		return disturbance_refuse(
-			"the reference", &attempt->disturbance, suite->error, TARGET_ERROR_MAX);
+		return disturbance_refuse(attempt->setup.title, &attempt->disturbance, suite->error,
+			TARGET_ERROR_MAX);
 	suite->result->summary.io = attempt->data->io;
 	if (repetition->number == 0)
 		fix_slo(suite, &attempt->steadiness);

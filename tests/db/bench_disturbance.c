@@ -218,7 +218,7 @@ static void the_refusal_is_one_line_with_the_reason_and_the_way_on(void **state)
 	char error[256];
 	disturbance_mark(&disturbance, "others had it");
 	disturbance_mark(&disturbance, "a second reason");
-	assert_int_equal(disturbance_refuse("the reference", &disturbance, error, sizeof error), 3);
+	assert_int_equal(disturbance_refuse("reference", &disturbance, error, sizeof error), 3);
 	assert_non_null(strstr(error, "the reference is not credible: others had it"));
 	assert_non_null(strstr(error, "--allow-disturbed"));
 	assert_null(strchr(error, '\n'));

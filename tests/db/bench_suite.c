@@ -217,6 +217,22 @@ static void the_reference_of_a_case_without_a_culprit_is_judged_too(void **state
 	assert_int_equal(world.runs, 3);
 }
 
+static void loads_that_were_measured_before_are_kept(void **state)
+{
+	(void)state;
+	struct bench_case two_loads = with_culprit;
+	two_loads.levels_pct[0] = 60;
+	two_loads.levels_pct[1] = 80;
+	world.script = "...DDD";
+	assert_int_equal(suite_run(&options, &two_loads, &result, error), DISTURBANCE_EXIT_STATUS);
+	assert_non_null(strstr(error, "the reference 80% is not credible"));
+	assert_int_equal(result.summary.row_count, 3);
+	assert_false(summary_is_disturbed(&result.summary));
+	char *table = written(FORMAT_TABLE);
+	assert_non_null(strstr(table, "cancel"));
+	free(table);
+}
+
 static void a_disturbed_saturation_ends_it_before_the_first_run(void **state)
 {
 	(void)state;
@@ -368,6 +384,7 @@ int main(void)
 		TEST(a_disturbed_run_is_made_again_before_the_next_policy_has_its_turn),
 		TEST(a_reference_that_stays_disturbed_ends_it_with_one_line),
 		TEST(the_reference_of_a_case_without_a_culprit_is_judged_too),
+		TEST(loads_that_were_measured_before_are_kept),
 		TEST(a_disturbed_saturation_ends_it_before_the_first_run),
 		TEST(the_slo_does_not_follow_one_slow_second),
 		TEST(a_second_far_above_the_median_one_is_no_reference),
