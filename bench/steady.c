@@ -123,7 +123,7 @@ struct steadiness steady_judge(const struct run_data *data, const struct steady_
 	uint32_t count;
 	struct steadiness s = { .lost = lost_share(data) };
 	rank_seconds(data, &s, &count);
-	s.slo_ms = fmax(rules->floor_ms, rules->slo_ratio * s.median_ms);
+	s.slo_ms = fmax(rules->floor_ms, rules->slo_ratio * fmin(s.median_ms, STEADY_P99_MAX_MS));
 	steady_disturbance(data, s.slo_ms, &s.disturbance);
 	if (s.lost > STEADY_LOST_MAX)
 		disturbance_mark(

@@ -45,7 +45,7 @@ struct steadiness {
 	double lost;		    /* share of the requests that were not answered */
 	double median_ms, worst_ms; /* p99 by second */
 	uint32_t worst_second;
-	double slo_ms;
+	double slo_ms; /* bounded by what the median second may be */
 	struct disturbance disturbance;
 };
 

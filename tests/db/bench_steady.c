@@ -211,6 +211,18 @@ static void the_slo_is_ten_times_the_median_second(void **state)
 	assert_true(s.slo_ms > 9.9 && s.slo_ms < 10.1);
 }
 
+static void the_slo_has_a_bound_however_slow_the_machine_is(void **state)
+{
+	(void)state;
+	struct run_data *data = make_run(3, 1);
+	for (size_t i = 0; i < schedule.count; i++)
+		data->outcomes[i].done_us = 1800000;
+	struct steadiness s = steady_judge(data, &rules);
+	assert_true(s.disturbance.disturbed);
+	assert_true(s.slo_ms == RATIO * STEADY_P99_MAX_MS);
+	run_data_free(data);
+}
+
 static void the_slo_has_a_floor(void **state)
 {
 	(void)state;
@@ -277,6 +289,7 @@ int main(void)
 		TEST(what_was_never_answered_is_a_disturbance),
 		TEST(a_load_that_the_machine_does_not_carry_is_a_disturbance),
 		TEST(the_slo_is_ten_times_the_median_second),
+		TEST(the_slo_has_a_bound_however_slow_the_machine_is),
 		TEST(the_slo_has_a_floor),
 		TEST(steps_in_the_load_are_no_disturbance),
 		TEST(a_reference_beside_others_is_disturbed_however_fast),
