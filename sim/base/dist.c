@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "sim/base/memory.h"
 #include "sim/base/math.h"
+#include "sim/base/memory.h"
 
 static uint64_t at_least_one(double value)
 {

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/lanes/lanes.h"
 #include "sim/base/memory.h"
+#include "sim/lanes/lanes.h"
 #include "sim/report/output.h"
 #include "sim/scenario/scenario.h"
 

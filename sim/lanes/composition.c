@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/setups/gated_server.h"
 #include "sim/base/memory.h"
+#include "sim/setups/gated_server.h"
 #include "sim/setups/single_keys.h"
 
 static const struct sim_key keys[] = {

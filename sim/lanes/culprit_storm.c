@@ -6,8 +6,6 @@
 #include "sim/report/lane.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "libcancel/base/histogram.h"
 #include "sim/base/memory.h"

@@ -3,12 +3,10 @@
  * Subsequent overload: what shedding is worth when a task needs several answers from an overloaded
  * service. The system is setups/fanout.c's.
  */
-#include <stdio.h>
 
-#include "sim/setups/fanout.h"
-#include "sim/report/lane.h"
-#include "sim/base/memory.h"
 #include "sim/base/stats.h"
+#include "sim/report/lane.h"
+#include "sim/setups/fanout.h"
 
 static const struct sim_key keys[] = {
 	{ "part", SIM_KEY_CHOICES, "all", 0, 0, "depth|start|two|mixed|reject",

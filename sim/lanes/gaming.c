@@ -8,11 +8,11 @@
 
 #include <cancel/admission/dagor.h>
 
-#include "sim/report/lane.h"
 #include "sim/base/memory.h"
 #include "sim/base/rng.h"
-#include "sim/setups/single_keys.h"
 #include "sim/base/stats.h"
+#include "sim/report/lane.h"
+#include "sim/setups/single_keys.h"
 
 static const struct sim_key keys[] = {
 	{ "scheme", SIM_KEY_CHOICES, "all", 0, 0, "user-hash|fixed-hash|session-dice",

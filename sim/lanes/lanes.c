@@ -2,7 +2,6 @@
 /* The registry of lanes, made of the rows of lanes.def. */
 #include "sim/lanes/lanes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define LANE(name) extern const struct sim_lane sim_lane_##name;

@@ -9,15 +9,14 @@
  * Metastable Failures in Distributed Systems, HotOS 2021. Owns its small event loop.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/base/dist.h"
 #include "sim/base/events.h"
-#include "sim/report/lane.h"
-#include "sim/base/memory.h"
 #include "sim/base/math.h"
+#include "sim/base/memory.h"
 #include "sim/base/rng.h"
 #include "sim/base/stats.h"
+#include "sim/report/lane.h"
 
 static const struct sim_key keys[] = {
 	{ "pool", SIM_KEY_CHOICES, "all", 0, 0, "mru|lru|random",

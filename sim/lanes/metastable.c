@@ -5,8 +5,6 @@
  */
 #include <stdio.h>
 
-#include "sim/report/lane.h"
-#include "sim/base/memory.h"
 #include "sim/setups/single_tables.h"
 
 static const struct sim_key keys[] = {
@@ -22,25 +20,17 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
+static int run_load(struct sim_run *run, struct sim_single_result *result)
+{
+	result->single = sim_single_read(run, (uint64_t)result->value);
+	snprintf(result->label, sizeof(result->label), "%lld QPS", (long long)result->value);
+	sim_single_run(run, NULL, result);
+	return 0;
+}
+
 static int run_metastable(struct sim_run *run)
 {
-	size_t count = sim_count(run, "load");
-	struct sim_single_result *results = sim_alloc(count, sizeof(*results));
-	for (size_t i = 0; i < count; i++) {
-		struct sim_single_result *result = &results[i];
-		result->value = sim_item(run, "load", i);
-		result->single = sim_single_read(run, (uint64_t)result->value);
-		snprintf(
-			result->label, sizeof(result->label), "%lld QPS", (long long)result->value);
-		sim_single_run(run, NULL, result);
-		sim_progress(run, i + 1, count);
-	}
-	sim_single_windows(run, results, count, "load_qps");
-	sim_single_sample(run, results, count);
-	sim_single_ends(run, results, count, "load_qps");
-	sim_single_plots(run, results, count);
-	sim_single_results_free(results, count);
-	return 0;
+	return sim_single_runs(run, "load", "load_qps", run_load);
 }
 
 const struct sim_lane sim_lane_metastable = {

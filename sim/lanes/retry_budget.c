@@ -6,8 +6,6 @@
 #include <stdio.h>
 
 #include "sim/admission/guard.h"
-#include "sim/report/lane.h"
-#include "sim/base/memory.h"
 #include "sim/setups/single_tables.h"
 
 static const struct sim_key keys[] = {
@@ -48,22 +46,7 @@ static int run_one(struct sim_run *run, struct sim_single_result *result)
 
 static int run_retry_budget(struct sim_run *run)
 {
-	size_t count = sim_count(run, "budget");
-	struct sim_single_result *results = sim_alloc(count, sizeof(*results));
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < count; i++) {
-		results[i].value = sim_item(run, "budget", i);
-		status = run_one(run, &results[i]);
-		sim_progress(run, i + 1, count);
-	}
-	if (status == 0) {
-		sim_single_windows(run, results, count, "budget_per_s");
-		sim_single_sample(run, results, count);
-		sim_single_ends(run, results, count, "budget_per_s");
-		sim_single_plots(run, results, count);
-	}
-	sim_single_results_free(results, count);
-	return status;
+	return sim_single_runs(run, "budget", "budget_per_s", run_one);
 }
 
 const struct sim_lane sim_lane_retry_budget = {

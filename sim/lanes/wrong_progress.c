@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/setups/long_tasks.h"
 #include "sim/base/memory.h"
+#include "sim/setups/long_tasks.h"
 #include "sim/setups/trial.h"
 #include "sim/setups/world_keys.h"
 

@@ -6,7 +6,6 @@
 #include "sim/report/lane.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "sim/base/memory.h"
 #include "sim/setups/storm.h"

@@ -3,7 +3,6 @@
 #include "sim/report/report.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/report/options.h"

@@ -153,14 +153,6 @@ void sim_put_row(struct sim_table *table, const struct sim_cell *cells, size_t c
 	}
 }
 
-void sim_put_known(struct sim_table *table, bool known, double value)
-{
-	if (known)
-		sim_put_real(table, value);
-	else
-		sim_put_none(table);
-}
-
 void sim_put_figures(
 	struct sim_table *table, const struct sim_stats *stats, const int *figures, size_t count)
 {
@@ -168,7 +160,8 @@ void sim_put_figures(
 		const struct sim_stats *of = &stats[figures[i] & 0xff];
 		bool known = !(figures[i] & SIM_IF_ANY(0)) || of->count > 0;
 		bool width = figures[i] & SIM_CI95(0);
-		sim_put_known(table, known, width ? sim_stats_ci95(of) : sim_stats_mean(of));
+		double value = width ? sim_stats_ci95(of) : sim_stats_mean(of);
+		put(table, known ? SIM_REAL(value) : SIM_NONE);
 	}
 }
 

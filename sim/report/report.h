@@ -52,7 +52,6 @@ void sim_put_real(struct sim_table *table, double value);
 void sim_put_bool(struct sim_table *table, bool value);
 void sim_put_text(struct sim_table *table, const char *value); /* copied */
 void sim_put_none(struct sim_table *table);
-void sim_put_known(struct sim_table *table, bool known, double value); /* none unless known */
 
 /* A row, or the first cells of it, at one blow. */
 enum sim_cell_kind {

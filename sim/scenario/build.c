@@ -2,7 +2,6 @@
 /* From a scenario's values to services, clients and changes. */
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/scenario/parts.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sim/base/memory.h"
-#include "sim/scenario/parts.h"
 #include "sim/base/stats.h"
+#include "sim/scenario/parts.h"
 
 static const struct sim_column client_columns[] = {
 	{ "goodput_qps", NULL, 1 },

@@ -3,10 +3,9 @@
  * Clients: when they send, how long they wait, whether they try again. Latency counts from the
  * scheduled start of the first attempt.
  */
-#include <stdlib.h>
 
-#include "sim/base/memory.h"
 #include "sim/base/math.h"
+#include "sim/base/memory.h"
 #include "sim/service/parts.h"
 
 #define USERS_DEFAULT 1000000u

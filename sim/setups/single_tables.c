@@ -23,13 +23,6 @@ void sim_single_run(struct sim_run *run, struct sim_guard *guard, struct sim_sin
 	result->end = sim_single_end(&result->windows, &result->single, &result->heal_second);
 }
 
-void sim_single_results_free(struct sim_single_result *results, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		sim_windows_free(&results[i].windows);
-	free(results);
-}
-
 void sim_single_windows(struct sim_run *run, const struct sim_single_result *results, size_t count,
 	const char *value_name)
 {
@@ -83,7 +76,7 @@ static void sample_row(struct sim_table *table, const struct sim_single_result *
 	}
 }
 
-void sim_single_sample(struct sim_run *run, const struct sim_single_result *results, size_t count)
+static void put_sample(struct sim_run *run, const struct sim_single_result *results, size_t count)
 {
 	struct sim_table *table = sample_table(run, results, count);
 	uint64_t **backlogs = sim_alloc(count, sizeof(*backlogs));
@@ -125,7 +118,7 @@ static void single_facts(struct sim_run *run, const struct sim_single_result *re
 	sim_fact_text(run->report, "end", sim_end_name(result->end));
 }
 
-void sim_single_ends(struct sim_run *run, const struct sim_single_result *results, size_t count,
+static void put_ends(struct sim_run *run, const struct sim_single_result *results, size_t count,
 	const char *value_name)
 {
 	const struct sim_column columns[] = {
@@ -170,4 +163,27 @@ void sim_single_plots(struct sim_run *run, const struct sim_single_result *resul
 		}
 		free(backlog);
 	}
+}
+
+int sim_single_runs(struct sim_run *run, const char *swept, const char *value_name,
+	int (*one)(struct sim_run *run, struct sim_single_result *result))
+{
+	size_t count = sim_count(run, swept);
+	struct sim_single_result *results = sim_alloc(count, sizeof(*results));
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < count; i++) {
+		results[i].value = sim_item(run, swept, i);
+		status = one(run, &results[i]);
+		sim_progress(run, i + 1, count);
+	}
+	if (status == 0) {
+		sim_single_windows(run, results, count, value_name);
+		put_sample(run, results, count);
+		put_ends(run, results, count, value_name);
+		sim_single_plots(run, results, count);
+	}
+	for (size_t i = 0; i < count; i++)
+		sim_windows_free(&results[i].windows);
+	free(results);
+	return status;
 }

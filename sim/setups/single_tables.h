@@ -17,18 +17,18 @@ struct sim_single_result {
 /* Runs result->single on the engine the keys name and judges it; `guard` is NULL or keeps the
  * budget. */
 void sim_single_run(struct sim_run *run, struct sim_guard *guard, struct sim_single_result *result);
-void sim_single_results_free(struct sim_single_result *results, size_t count);
 
 /* CSV and JSON, a run after the other: second, offered, rejected, goodput, backlog, `value_name`. */
 void sim_single_windows(struct sim_run *run, const struct sim_single_result *results, size_t count,
 	const char *value_name);
-/* Text: the seconds of `rows_s` side by side. */
-void sim_single_sample(struct sim_run *run, const struct sim_single_result *results, size_t count);
-/* How each run ended; facts for the only run where there is one. */
-void sim_single_ends(struct sim_run *run, const struct sim_single_result *results, size_t count,
-	const char *value_name);
 /* Goodput and backlog over time. */
 void sim_single_plots(struct sim_run *run, const struct sim_single_result *results, size_t count);
+
+/* One run for each value of the list key `swept`: `one` gets a result with its value and fills in the
+ * rest, or fails. Then all tables and plots: the above, the seconds of `rows_s` side by side, and how
+ * each run ended. */
+int sim_single_runs(struct sim_run *run, const char *swept, const char *value_name,
+	int (*one)(struct sim_run *run, struct sim_single_result *result));
 
 #define SIM_KEY_ROWS(fallback)                                                                     \
 	{                                                                                          \

@@ -11,8 +11,8 @@
 
 #include "sim/base/clock.h"
 #include "sim/base/events.h"
-#include "sim/world/world.h"
 #include "sim/world/pool.h"
+#include "sim/world/world.h"
 
 #define NONE	       UINT32_MAX
 #define QUARANTINE_MAX 16 /* signatures kept out at once; an older one is let in again */

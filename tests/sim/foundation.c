@@ -13,10 +13,10 @@
 #include "sim/base/dist.h"
 #include "sim/base/events.h"
 #include "sim/base/histogram.h"
-#include "sim/report/options.h"
 #include "sim/base/math.h"
 #include "sim/base/rng.h"
 #include "sim/base/stats.h"
+#include "sim/report/options.h"
 
 static void the_clock_stops_at_its_bounds_and_names_them(void **state)
 {
