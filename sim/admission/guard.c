@@ -33,7 +33,7 @@ static void observe_queuing(void *state, uint64_t now_ns, uint64_t queuing_ns)
 
 int sim_guard_init(struct sim_guard *guard, const struct sim_guard_options *options)
 {
-	guard->options = *options;
+	*guard = (struct sim_guard){ .options = *options };
 	if (sim_budget_init(&guard->budget, &guard->options.budget) < 0)
 		return -1;
 	return sim_gate_init(&guard->gate, &guard->options.gate);

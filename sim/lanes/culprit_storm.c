@@ -160,36 +160,27 @@ static void put_loop(struct sim_table *table, const char *loop, const struct sum
 		SIM_REAL((double)t->latency_max_ns / 1e6));
 }
 
-static int run_one(struct sim_run *run, const struct tables *tables, struct sum *sum, unsigned bits,
-	bool show_windows)
+static int run_one(
+	struct sim_run *run, const struct tables *tables, struct sum *sum, bool show_windows)
 {
-	struct sim_defender *defender = sim_alloc(1, sizeof *defender);
 	struct sim_result result;
-	const char *why = "the budget or the gate is refused";
-	struct sim_world *world = NULL;
 	char subject[64];
-	if (sim_defend(run, bits, defender, &sum->storm) == 0) {
-		defender->pipeline.quarantine_ms = (uint32_t)sim_int(run, "quarantine_ms");
-		world = sim_storm_new(&sum->storm, &why);
-	}
 	snprintf(subject, sizeof subject, "%s at %llu QPS", sum->policy,
 		(unsigned long long)sum->storm.load_qps);
-	int status = sim_play_world(run, world, why, &result, subject);
-	if (status == 0) {
-		sim_storm_read(&sum->storm, world, &sum->outcome);
-		put_row(tables->runs, sum);
-		if (tables->loops) {
-			put_loop(tables->loops, "open", sum, sim_world_totals(world, 0));
-			put_loop(tables->loops, "closed", sum, sim_world_totals(world, 3));
-		}
-		if (show_windows)
-			put_windows(tables->windows,
-				sim_plot_series(tables->goodput, sum->policy, SIM_LINES), sum,
-				&result);
+	struct sim_world *world =
+		sim_run_storm(run, &sum->storm, sum->policy, subject, &result, &sum->outcome);
+	if (!world)
+		return -1;
+	put_row(tables->runs, sum);
+	if (tables->loops) {
+		put_loop(tables->loops, "open", sum, sim_world_totals(world, 0));
+		put_loop(tables->loops, "closed", sum, sim_world_totals(world, 3));
 	}
+	if (show_windows)
+		put_windows(tables->windows,
+			sim_plot_series(tables->goodput, sum->policy, SIM_LINES), sum, &result);
 	sim_world_free(world);
-	sim_defender_free(defender);
-	return status;
+	return 0;
 }
 
 static struct tables new_tables(struct sim_run *run)
@@ -243,16 +234,15 @@ static int run_all(struct sim_run *run, size_t holds)
 	for (size_t i = 0; i < total; i++) {
 		size_t load = i / (holds * tries * policies), hold = i / (tries * policies) % holds;
 		size_t policy = i / tries % policies, try = i % tries;
-		size_t choice = (size_t)sim_item(run, "policy", policy);
-		unsigned bits = sim_defence_bits(choice);
-		bool stops = bits & (SIM_DEFEND_CANCEL | SIM_DEFEND_TIMEOUT);
+		const char *name = sim_name(run, "policy", sim_item(run, "policy", policy));
+		bool stops = sim_defends(name, "cancel") || sim_defends(name, "timeout");
 		if (try > 0 && !stops && policies > 1)
 			continue; /* nobody cancels it, so nothing is retried */
 		struct sum sum = { .storm = read_storm(run, (uint64_t)sim_item(run, "load", load),
 					   hold_ns(run, hold),
 					   (uint32_t)sim_item(run, "culprit_retries", try)),
-			.policy = sim_defence_name(choice) };
-		if (run_one(run, &tables, &sum, bits, load == 0 && hold == 0 && try == 0) != 0)
+			.policy = name };
+		if (run_one(run, &tables, &sum, load == 0 && hold == 0 && try == 0) != 0)
 			return -1;
 		if (total == 1)
 			put_facts(run, &sum);

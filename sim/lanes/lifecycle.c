@@ -115,13 +115,6 @@ static struct sim_services *build(struct sim_run *run, const struct plan *plan, 
 	return services;
 }
 
-static void change(struct sim_services *services, enum sim_change_kind kind, uint32_t target,
-	int32_t server, uint64_t from_ns, uint64_t length_ns, double value)
-{
-	struct sim_change made = { kind, target, server, from_ns, from_ns + length_ns, value };
-	sim_services_change(services, &made);
-}
-
 /* The clients of a server that died log in anew, all at once. */
 static void add_herd(struct sim_run *run, struct sim_services *services, uint64_t at_ns)
 {
@@ -136,65 +129,65 @@ static void add_herd(struct sim_run *run, struct sim_services *services, uint64_
 	sim_services_traffic(services, &herd);
 }
 
-static void add_trigger(
-	struct sim_run *run, struct sim_services *services, enum trigger kind, uint64_t at_s)
+#define CHANGES_MAX 3
+
+/* What happens from the instant of a trigger or a cure on. */
+struct course {
+	size_t count;
+	struct sim_change changes[CHANGES_MAX];
+};
+
+#define S SIM_NS_PER_S
+static const struct course trigger_courses[] = {
+	[OUTAGE] = { 1, { { SIM_CHANGE_OUTAGE, DATABASE, -1, 0, 10 * S, 0.0 } } },
+	[SPIKE] = { 1, { { SIM_CHANGE_LOAD, CLIENTS, -1, 0, 5 * S, 3.0 } } },
+	[SLOW_NODE] = { 1, { { SIM_CHANGE_SLOW, DATABASE, 0, 0, 10 * S, 10.0 } } },
+	[CACHE_WIPE] = { 1, { { SIM_CHANGE_WIPE, APP, -1, 0, 0, 0.0 } } },
+	[CHECKPOINTS] = { 3, /* pauses, 5 s apart */
+		{ { SIM_CHANGE_OUTAGE, DATABASE, -1, 0, 3 * S / 2, 0.0 },
+			{ SIM_CHANGE_OUTAGE, DATABASE, -1, 5 * S, 13 * S / 2, 0.0 },
+			{ SIM_CHANGE_OUTAGE, DATABASE, -1, 10 * S, 23 * S / 2, 0.0 } } },
+	[FAILOVER] = { 1, { { SIM_CHANGE_DOWN, DATABASE, 0, 0, 10 * S, 0.0 } } },
+	/* One task holds what all need; what runs already finishes. */
+	[CULPRIT] = { 1, { { SIM_CHANGE_OUTAGE, DATABASE, -1, 0, 2 * S, 0.0 } } },
+};
+
+#define CURE_ENDS (UINT64_MAX - 1)
+#define RUN_ENDS  UINT64_MAX
+static const struct course cure_courses[] = {
+	[NONE] = { 0 },
+	[LOAD_DROP] = { 1, { { SIM_CHANGE_LOAD, CLIENTS, -1, 0, CURE_ENDS, 0.3 } } },
+	[SHED] = { 1, { { SIM_CHANGE_SHED, DATABASE, -1, 0, CURE_ENDS, 0.7 } } },
+	[STOP_RETRIES] = { 1, { { SIM_CHANGE_RETRIES, CLIENTS, -1, 0, CURE_ENDS, 0.0 } } },
+	[RESTART] = { 1, { { SIM_CHANGE_DOWN, DATABASE, -1, 0, S, 0.0 } } },
+	[RESTART_INTO_LESS] = { 2, { { SIM_CHANGE_LOAD, CLIENTS, -1, 0, 10 * S, 0.3 },
+					   { SIM_CHANGE_DOWN, DATABASE, -1, 0, S, 0.0 } } },
+	[RETRIES_OFF] = { 1, { { SIM_CHANGE_RETRIES, CLIENTS, -1, 0, RUN_ENDS, 0.0 } } },
+};
+#undef S
+
+static void add_course(struct sim_services *services, const struct plan *plan, uint64_t at_s,
+	const struct course *course)
 {
-	uint64_t at_ns = at_s * SIM_NS_PER_S;
-	switch (kind) {
-	case OUTAGE:
-		change(services, SIM_CHANGE_OUTAGE, DATABASE, -1, at_ns, 10 * SIM_NS_PER_S, 0.0);
-		return;
-	case SPIKE:
-		change(services, SIM_CHANGE_LOAD, CLIENTS, -1, at_ns, 5 * SIM_NS_PER_S, 3.0);
-		return;
-	case SLOW_NODE:
-		change(services, SIM_CHANGE_SLOW, DATABASE, 0, at_ns, 10 * SIM_NS_PER_S, 10.0);
-		return;
-	case CACHE_WIPE:
-		change(services, SIM_CHANGE_WIPE, APP, -1, at_ns, 0, 0.0);
-		return;
-	case CHECKPOINTS: /* three pauses, 5 s apart */
-		for (uint64_t i = 0; i < 3; i++)
-			change(services, SIM_CHANGE_OUTAGE, DATABASE, -1,
-				at_ns + i * 5 * SIM_NS_PER_S, 1500 * SIM_NS_PER_MS, 0.0);
-		return;
-	case FAILOVER:
-		change(services, SIM_CHANGE_DOWN, DATABASE, 0, at_ns, 10 * SIM_NS_PER_S, 0.0);
-		add_herd(run, services, at_ns);
-		return;
-	case CULPRIT: /* one task holds what all need; what runs already finishes */
-		change(services, SIM_CHANGE_OUTAGE, DATABASE, -1, at_ns, 2 * SIM_NS_PER_S, 0.0);
-		return;
+	for (size_t i = 0; i < course->count; i++) {
+		struct sim_change made = course->changes[i];
+		made.from_ns += at_s * SIM_NS_PER_S;
+		if (made.until_ns == CURE_ENDS)
+			made.until_ns = plan->cured * SIM_NS_PER_S;
+		else if (made.until_ns == RUN_ENDS)
+			made.until_ns = plan->end * SIM_NS_PER_S;
+		else
+			made.until_ns += at_s * SIM_NS_PER_S;
+		sim_services_change(services, &made);
 	}
 }
 
-static void add_cure(struct sim_services *services, enum cure cure, const struct plan *plan)
+static void add_trigger(
+	struct sim_run *run, struct sim_services *services, const struct plan *plan, uint64_t at_s)
 {
-	uint64_t at_ns = plan->cure * SIM_NS_PER_S;
-	uint64_t length_ns = (plan->cured - plan->cure) * SIM_NS_PER_S;
-	switch (cure) {
-	case NONE:
-		return;
-	case LOAD_DROP:
-		change(services, SIM_CHANGE_LOAD, CLIENTS, -1, at_ns, length_ns, 0.3);
-		return;
-	case SHED:
-		change(services, SIM_CHANGE_SHED, DATABASE, -1, at_ns, length_ns, 0.7);
-		return;
-	case STOP_RETRIES:
-		change(services, SIM_CHANGE_RETRIES, CLIENTS, -1, at_ns, length_ns, 0.0);
-		return;
-	case RESTART_INTO_LESS:
-		change(services, SIM_CHANGE_LOAD, CLIENTS, -1, at_ns, 10 * SIM_NS_PER_S, 0.3);
-		/* fall through */
-	case RESTART:
-		change(services, SIM_CHANGE_DOWN, DATABASE, -1, at_ns, SIM_NS_PER_S, 0.0);
-		return;
-	case RETRIES_OFF:
-		change(services, SIM_CHANGE_RETRIES, CLIENTS, -1, at_ns,
-			(plan->end - plan->cure) * SIM_NS_PER_S, 0.0);
-		return;
-	}
+	add_course(services, plan, at_s, &trigger_courses[plan->kind]);
+	if (plan->kind == FAILOVER)
+		add_herd(run, services, at_s * SIM_NS_PER_S);
 }
 
 /* ---- States ---- */
@@ -231,9 +224,9 @@ static int live_once(struct sim_run *run, const struct plan *plan, enum cure cur
 	char subject[48];
 	snprintf(subject, sizeof(subject), "%s, %s:", sim_name(run, "trigger", plan->kind),
 		sim_name(run, "cure", cure));
-	add_trigger(run, services, plan->kind, plan->trigger);
-	add_trigger(run, services, plan->kind, plan->second);
-	add_cure(services, cure, plan);
+	add_trigger(run, services, plan, plan->trigger);
+	add_trigger(run, services, plan, plan->second);
+	add_course(services, plan, plan->cure, &cure_courses[cure]);
 	if (sim_play_services(run, services, subject) < 0)
 		return -1;
 	sim_services_traffic_result(services, CLIENTS, &clients);

@@ -88,28 +88,21 @@ static void put_row(struct sim_run *run, struct sim_table *table, int64_t scenar
 
 /* `series` NULL: this run is not drawn. */
 static int run_one(struct sim_run *run, struct sim_table *table, struct sim_series *series,
-	int64_t scenario, uint64_t load, size_t policy, int64_t zombies)
+	int64_t scenario, uint64_t load, const char *policy, int64_t zombies)
 {
-	struct sim_defender *defender = sim_alloc(1, sizeof *defender);
 	struct sim_storm storm = describe(run, scenario, load, zombies);
 	struct sim_storm_outcome outcome;
 	struct sim_result result;
-	const char *why = "the budget or the gate is refused";
-	struct sim_world *world = NULL;
-	if (sim_defend(run, sim_defence_bits(policy), defender, &storm) == 0)
-		world = sim_storm_new(&storm, &why);
 	char subject[48];
 	snprintf(subject, sizeof subject, "a run at %llu QPS", (unsigned long long)load);
-	int status = sim_play_world(run, world, why, &result, subject);
-	if (world) {
-		sim_storm_read(&storm, world, &outcome);
-		put_row(run, table, scenario, &storm, sim_defence_name(policy), zombies, &outcome);
-	}
+	struct sim_world *world = sim_run_storm(run, &storm, policy, subject, &result, &outcome);
+	if (!world)
+		return -1;
+	put_row(run, table, scenario, &storm, policy, zombies, &outcome);
 	for (size_t i = 0; series && i < result.window_count; i++)
 		sim_plot_point(series, (double)i, (double)result.windows[i].goodput);
 	sim_world_free(world);
-	sim_defender_free(defender);
-	return status;
+	return 0;
 }
 
 static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t scenario)
@@ -118,16 +111,16 @@ static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t sc
 	size_t policies = sim_count(run, "policy"), kinds = sim_count(run, "zombies");
 	size_t total = loads * policies * kinds;
 	char title[64];
-	snprintf(title, sizeof title, "Goodput, %s, policy %s",
-		scenario == OVERLOAD ? "overload" : "storm",
-		sim_defence_name((size_t)sim_item(run, "policy", 0)));
+	snprintf(title, sizeof title, "Goodput, %s, policy %s", sim_name(run, "scenario", scenario),
+		sim_name(run, "policy", sim_item(run, "policy", 0)));
 	struct sim_plot *plot =
 		sim_report_plot(run->report, title, "second", "requests a second", SIM_AXIS_LINEAR);
 	for (size_t i = 0; i < total; i++) {
 		uint64_t load = (uint64_t)(scenario == OVERLOAD
 						   ? sim_int(run, "overload_qps")
 						   : sim_item(run, "load", i / (policies * kinds)));
-		size_t policy = (size_t)sim_item(run, "policy", i / kinds % policies);
+		const char *policy =
+			sim_name(run, "policy", sim_item(run, "policy", i / kinds % policies));
 		struct sim_series *series = NULL;
 		if (i / kinds % policies == 0) {
 			char label[48];

@@ -2,61 +2,58 @@
 /* Budget, gate, timeout and core put between a storm's clients and its server. */
 #include "sim/setups/storm_policy.h"
 
-#include <stdlib.h>
+#include <string.h>
+
+#include "sim/setups/trial.h"
 
 #define LEVELS 4 /* business levels, as in lane 3 */
 
-static const struct {
-	const char *name;
-	unsigned bits;
-} defences[] = {
-	{ "none", 0 },
-	{ "budget", SIM_DEFEND_BUDGET },
-	{ "dagor", SIM_DEFEND_DAGOR },
-	{ "timeout", SIM_DEFEND_TIMEOUT },
-	{ "cancel", SIM_DEFEND_CANCEL },
-	{ "budget+dagor", SIM_DEFEND_BUDGET | SIM_DEFEND_DAGOR },
-	{ "cancel+budget", SIM_DEFEND_CANCEL | SIM_DEFEND_BUDGET },
-	{ "cancel+dagor", SIM_DEFEND_CANCEL | SIM_DEFEND_DAGOR },
-	{ "cancel+timeout", SIM_DEFEND_CANCEL | SIM_DEFEND_TIMEOUT },
-	{ "cancel+budget+dagor", SIM_DEFEND_CANCEL | SIM_DEFEND_BUDGET | SIM_DEFEND_DAGOR },
-};
-
-unsigned sim_defence_bits(size_t choice)
+bool sim_defends(const char *policy, const char *defence)
 {
-	return defences[choice].bits;
+	const char *at = strstr(policy, defence);
+	return at && strcspn(at, "+") == strlen(defence);
 }
 
-const char *sim_defence_name(size_t choice)
+static int guard_init(const struct sim_run *run, const char *policy, const struct sim_storm *storm,
+	struct sim_guard *guard)
 {
-	return defences[choice].name;
-}
-
-int sim_defend(
-	const struct sim_run *run, unsigned bits, struct sim_defender *d, struct sim_storm *storm)
-{
-	struct sim_guard_options guard = {
-		.gate = { .kind = bits & SIM_DEFEND_DAGOR ? SIM_SHED_DAGOR_Q : SIM_SHED_NONE,
+	bool gate = sim_defends(policy, "dagor"), budget = sim_defends(policy, "budget");
+	struct sim_guard_options options = {
+		.gate = { .kind = gate ? SIM_SHED_DAGOR_Q : SIM_SHED_NONE,
 			.business_levels = LEVELS },
-		.budget = { .kind = bits & SIM_DEFEND_BUDGET ? SIM_BUDGET_BUCKET : SIM_BUDGET_NONE,
+		.budget = { .kind = budget ? SIM_BUDGET_BUCKET : SIM_BUDGET_NONE,
 			.bucket = { .rate = (uint64_t)sim_int(run, "budget") } },
 		.levels = LEVELS,
 		.interval_ns = SIM_NS_PER_S / storm->load_qps,
 	};
-	if (sim_guard_init(&d->guard, &guard) < 0)
-		return -1;
-	storm->policy = sim_guard_policy(&d->guard);
-	sim_watch_read(run, &storm->world, &d->pipeline);
-	storm->world.seed = run->seed;
-	if (bits & SIM_DEFEND_TIMEOUT)
-		storm->world.statement_timeout_ns = sim_ns(run, "statement_timeout_ms");
-	if (!(bits & SIM_DEFEND_CANCEL))
-		storm->world.pipeline = NULL;
-	return 0;
+	return sim_guard_init(guard, &options);
 }
 
-void sim_defender_free(struct sim_defender *defender)
+struct sim_world *sim_run_storm(struct sim_run *run, struct sim_storm *storm, const char *policy,
+	const char *subject, struct sim_result *result, struct sim_storm_outcome *outcome)
 {
-	sim_guard_free(&defender->guard);
-	free(defender);
+	struct cancel_pipeline_config pipeline;
+	struct sim_guard guard;
+	struct sim_world *world = NULL;
+	const char *why = "the budget or the gate is refused";
+	sim_watch_read(run, &storm->world, &pipeline);
+	storm->world.seed = run->seed;
+	if (sim_options_find(&run->options, "quarantine_ms"))
+		pipeline.quarantine_ms = (uint32_t)sim_int(run, "quarantine_ms");
+	if (sim_defends(policy, "timeout"))
+		storm->world.statement_timeout_ns = sim_ns(run, "statement_timeout_ms");
+	if (!sim_defends(policy, "cancel"))
+		storm->world.pipeline = NULL;
+	if (guard_init(run, policy, storm, &guard) == 0) {
+		storm->policy = sim_guard_policy(&guard);
+		world = sim_storm_new(storm, &why);
+	}
+	int status = sim_play_world(run, world, why, result, subject);
+	sim_guard_free(&guard);
+	if (status == 0) {
+		sim_storm_read(storm, world, outcome);
+		return world;
+	}
+	sim_world_free(world);
+	return NULL;
 }

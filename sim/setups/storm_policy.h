@@ -11,31 +11,16 @@
 #include "sim/setups/storm.h"
 #include "sim/setups/world_keys.h"
 
-enum sim_defence { /* bits */
-	SIM_DEFEND_BUDGET = 1,
-	SIM_DEFEND_DAGOR = 2,
-	SIM_DEFEND_TIMEOUT = 4,
-	SIM_DEFEND_CANCEL = 8,
-};
-
 #define SIM_DEFENCES                                                                               \
 	"none|budget|dagor|timeout|cancel|budget+dagor|cancel+budget|cancel+dagor|cancel+timeout|" \
 	"cancel+budget+dagor"
-/* The bits of the i-th choice of SIM_DEFENCES. */
-unsigned sim_defence_bits(size_t choice);
-const char *sim_defence_name(size_t choice);
+/* Whether `policy`, one of SIM_DEFENCES, has the defence of that name. */
+bool sim_defends(const char *policy, const char *defence);
 
-struct sim_defender { /* state of one run */
-	struct sim_guard guard;
-	struct cancel_pipeline_config pipeline;
-};
-
-/* Arms `storm` with the defences; the defender must outlive the run. The keys are
- * SIM_KEYS_DEFENCE's. 0, or -1 when an option is refused. */
-int sim_defend(const struct sim_run *run, unsigned bits, struct sim_defender *defender,
-	struct sim_storm *storm);
-/* Of one that was allocated. */
-void sim_defender_free(struct sim_defender *defender);
+/* Runs a storm under a policy, by the keys of SIM_KEYS_DEFENCE and `quarantine_ms` where there is
+ * one. The caller frees the world. NULL after sim_fail. `subject`: who stopped at a bound. */
+struct sim_world *sim_run_storm(struct sim_run *run, struct sim_storm *storm, const char *policy,
+	const char *subject, struct sim_result *result, struct sim_storm_outcome *outcome);
 
 #define SIM_KEYS_DEFENCE                                                                           \
 	{ "budget", SIM_KEY_INT, "15", 1, 1000000, NULL, "retries a second the budget allows" },   \
