@@ -38,26 +38,39 @@ struct lane {
 	double saturation, feed;
 };
 
-static struct sim_fanout fanout_of(enum policy policy, uint64_t seed)
+static struct sim_fanout fanout_of(enum policy policy)
 {
 	return (struct sim_fanout){
 		.gate = kinds[policy],
 		.collaborative = policy == DAGOR_Q_UPSTREAM,
-		.seed = seed,
 	};
 }
 
-static int once(
-	struct lane *lane, const struct sim_fanout *fanout, struct sim_fanout_result *result)
-{
-	int status = sim_fanout_run(lane->run, fanout, result);
-	sim_progress(lane->run, ++lane->done, lane->total);
-	return status;
-}
+/* Figures over seeds: first the success of each front's tasks. */
+enum { WASTED = SIM_FANOUT_FRONTS, ATTEMPTS, SHED, FIGURES };
 
-static double success_pct(const struct sim_fanout_front *front)
+/* Runs every seed; `last` is what the last one found. */
+static int over_seeds(struct lane *lane, struct sim_fanout fanout, struct sim_stats *figures,
+	struct sim_fanout_result *last)
 {
-	return front->tasks > 0 ? 100.0 * (double)front->succeeded / (double)front->tasks : 0.0;
+	for (uint32_t i = 0; i < lane->run->seeds; i++) {
+		double values[FIGURES] = { 0 };
+		fanout.seed = lane->run->seed + i;
+		int status = sim_fanout_run(lane->run, &fanout, last);
+		sim_progress(lane->run, ++lane->done, lane->total);
+		if (status < 0)
+			return -1;
+		for (uint32_t front = 0; front < SIM_FANOUT_FRONTS; front++)
+			if (last->fronts[front].tasks > 0)
+				values[front] = 100.0 * (double)last->fronts[front].succeeded /
+						(double)last->fronts[front].tasks;
+		values[WASTED] = 100.0 * last->wasted_share;
+		values[ATTEMPTS] = (double)(last->m.arrivals + last->m.refused_upstream) /
+				   (double)last->m.first_arrivals;
+		values[SHED] = 100.0 * last->shed_share;
+		sim_stats_add_each(figures, values, FIGURES);
+	}
+	return 0;
 }
 
 static double optimal_pct(const struct lane *lane)
@@ -84,29 +97,23 @@ static int depth_row(struct lane *lane, struct sim_table *table, enum policy pol
 {
 	static const char *const workloads[] = { "M^1", "M^2", "M^3", "M^4", "M+N" };
 	struct sim_run *run = lane->run;
-	struct sim_stats success = { 0 }, wasted = { 0 }, attempts = { 0 };
+	struct sim_fanout fanout = fanout_of(policy);
+	struct sim_fanout_result result;
+	struct sim_stats figures[FIGURES] = { 0 }, *success = &figures[front];
 	uint32_t k = front == SIM_FANOUT_BOTH ? 2 : front + 1;
-	for (uint32_t i = 0; i < run->seeds; i++) {
-		struct sim_fanout fanout = fanout_of(policy, run->seed + i);
-		struct sim_fanout_result result;
-		fanout.feed_qps[front] = lane->feed;
-		if (once(lane, &fanout, &result) < 0)
-			return -1;
-		sim_stats_add(&success, success_pct(&result.fronts[front]));
-		sim_stats_add(&wasted, 100.0 * result.wasted_share);
-		sim_stats_add(&attempts, (double)(result.m.arrivals + result.m.refused_upstream) /
-						 (double)result.m.first_arrivals);
-	}
+	fanout.feed_qps[front] = lane->feed;
+	if (over_seeds(lane, fanout, figures, &result) < 0)
+		return -1;
 	double random = 1.0, optimal = optimal_pct(lane);
 	for (uint32_t i = 0; i < k; i++)
 		random *= optimal / 100.0;
 	SIM_ROW(table, SIM_TEXT(workloads[front]), SIM_TEXT(sim_name(run, "policy", policy)),
-		SIM_REAL(sim_stats_mean(&success)), SIM_REAL(sim_stats_ci95(&success)),
-		SIM_REAL(optimal), SIM_REAL(100.0 * sim_stats_mean(&success) / optimal),
-		SIM_REAL(100.0 * random), SIM_REAL(sim_stats_mean(&wasted)),
-		SIM_REAL(sim_stats_mean(&attempts)));
+		SIM_REAL(sim_stats_mean(success)), SIM_REAL(sim_stats_ci95(success)),
+		SIM_REAL(optimal), SIM_REAL(100.0 * sim_stats_mean(success) / optimal),
+		SIM_REAL(100.0 * random), SIM_REAL(sim_stats_mean(&figures[WASTED])),
+		SIM_REAL(sim_stats_mean(&figures[ATTEMPTS])));
 	if (series)
-		sim_plot_point(series, k, sim_stats_mean(&success));
+		sim_plot_point(series, k, sim_stats_mean(success));
 	return 0;
 }
 
@@ -174,15 +181,12 @@ static int part_start(struct lane *lane)
 		sim_row(table);
 		sim_put_int(table, feed);
 		for (size_t j = 0; j < STARTERS; j++) {
-			struct sim_stats stats = { 0 };
-			for (uint32_t seed = 0; seed < run->seeds; seed++) {
-				struct sim_fanout fanout = fanout_of(starters[j], run->seed + seed);
-				fanout.feed_qps[0] = (double)feed;
-				if (once(lane, &fanout, &result) < 0)
-					return -1;
-				sim_stats_add(&stats, 100.0 * result.shed_share);
-			}
-			double shed = sim_stats_mean(&stats);
+			struct sim_stats figures[FIGURES] = { 0 };
+			struct sim_fanout fanout = fanout_of(starters[j]);
+			fanout.feed_qps[0] = (double)feed;
+			if (over_seeds(lane, fanout, figures, &result) < 0)
+				return -1;
+			double shed = sim_stats_mean(&figures[SHED]);
 			sim_put_real(table, shed);
 			sim_plot_point(series[j], (double)feed, shed);
 			if (shed >= sim_real(run, "start_pct") && started[j] == 0)
@@ -218,17 +222,13 @@ static int part_mixed(struct lane *lane)
 		"A mixed load: success by kind of task, a quarter of the requests each", columns);
 	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
 		enum policy policy = (enum policy)sim_item(run, "policy", i);
-		struct sim_stats success[4] = { 0 };
-		for (uint32_t seed = 0; seed < run->seeds; seed++) {
-			struct sim_fanout fanout = fanout_of(policy, run->seed + seed);
-			struct sim_fanout_result result;
-			for (uint32_t front = 0; front < 4; front++)
-				fanout.feed_qps[front] = lane->feed / 4.0;
-			if (once(lane, &fanout, &result) < 0)
-				return -1;
-			for (uint32_t front = 0; front < 4; front++)
-				sim_stats_add(&success[front], success_pct(&result.fronts[front]));
-		}
+		struct sim_stats success[FIGURES] = { 0 };
+		struct sim_fanout fanout = fanout_of(policy);
+		struct sim_fanout_result result;
+		for (uint32_t front = 0; front < 4; front++)
+			fanout.feed_qps[front] = lane->feed / 4.0;
+		if (over_seeds(lane, fanout, success, &result) < 0)
+			return -1;
 		double low = 100.0, high = 0.0, widest = 0.0;
 		sim_row(table);
 		sim_put_text(table, sim_name(run, "policy", policy));
@@ -266,18 +266,15 @@ static int part_reject(struct lane *lane)
 		for (size_t j = 0; j < sim_count(run, "reject_cost_us"); j++) {
 			int64_t cost_us = sim_item(run, "reject_cost_us", j);
 			struct sim_fanout_result result = { 0 };
-			struct sim_stats success = { 0 };
-			for (uint32_t seed = 0; seed < run->seeds; seed++) {
-				struct sim_fanout fanout = fanout_of(compared[i], run->seed + seed);
-				fanout.feed_qps[1] = lane->feed;
-				fanout.reject_cost_ns = (uint64_t)cost_us * SIM_NS_PER_US;
-				if (once(lane, &fanout, &result) < 0)
-					return -1;
-				sim_stats_add(&success, success_pct(&result.fronts[1]));
-			}
+			struct sim_stats figures[FIGURES] = { 0 }, *success = &figures[1];
+			struct sim_fanout fanout = fanout_of(compared[i]);
+			fanout.feed_qps[1] = lane->feed;
+			fanout.reject_cost_ns = (uint64_t)cost_us * SIM_NS_PER_US;
+			if (over_seeds(lane, fanout, figures, &result) < 0)
+				return -1;
 			SIM_ROW(table, SIM_TEXT(sim_name(run, "policy", compared[i])),
-				SIM_INT(cost_us), SIM_REAL(sim_stats_mean(&success)),
-				SIM_REAL(sim_stats_ci95(&success)), SIM_INT(result.m.rejected),
+				SIM_INT(cost_us), SIM_REAL(sim_stats_mean(success)),
+				SIM_REAL(sim_stats_ci95(success)), SIM_INT(result.m.rejected),
 				SIM_INT(result.m.refused_upstream));
 		}
 	}
