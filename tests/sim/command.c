@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of cancel-sim: what it lists, repeats, refuses, and never leaves half-written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tool.h"
+#include "answer.h"
 
 static void the_list_describes_every_lane(void **state)
 {
@@ -74,24 +69,14 @@ static void it_tells_its_version(void **state)
 static void a_lane_goes_by_number_or_name(void **state)
 {
 	(void)state;
-	struct tool_result number = tool_run("lane 2 --format csv");
-	struct tool_result name = tool_run("lane retry-budget --format csv");
-	assert_int_equal(number.status, 0);
-	assert_string_equal(number.out, name.out);
-	tool_free(&number);
-	tool_free(&name);
+	answer_same("lane 2 --format csv", "lane retry-budget --format csv");
 }
 
 static void an_option_and_a_set_are_the_same(void **state)
 {
 	(void)state;
-	struct tool_result option = tool_run("lane 1 --load 150 --timeout-ms 900 --format json");
-	struct tool_result set =
-		tool_run("lane 1 --set load=150 --set timeout_ms=900 --format json");
-	assert_int_equal(option.status, 0);
-	assert_string_equal(option.out, set.out);
-	tool_free(&option);
-	tool_free(&set);
+	answer_same("lane 1 --load 150 --timeout-ms 900 --format json",
+		"lane 1 --set load=150 --set timeout_ms=900 --format json");
 }
 
 static void the_table_shows_the_known_rows_of_lane_1(void **state)
@@ -193,13 +178,8 @@ static void lanes_repeat_to_the_byte(void **state)
 	(void)state;
 	static const char *const commands[] = { "lane 1 --format json", "lane 2", "lane 3",
 		"lane healing-time", "lane composition --format csv" };
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		struct tool_result first = tool_run(commands[i]), second = tool_run(commands[i]);
-		assert_int_equal(first.status, 0);
-		assert_string_equal(first.out, second.out);
-		tool_free(&first);
-		tool_free(&second);
-	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		answer_same(commands[i], commands[i]);
 }
 
 static void speed_reports_both_engines_and_flat_memory(void **state)
@@ -207,12 +187,11 @@ static void speed_reports_both_engines_and_flat_memory(void **state)
 	(void)state;
 	json_t *root = tool_json("speed --duration-s 500 --repeat 1 --format json");
 	json_t *sweep = json_object_get(root, "sweep"), *causal = json_object_get(root, "causal");
-	assert_true(json_integer_value(json_object_get(sweep, "requests_per_s")) > 0);
-	assert_true(json_boolean_value(json_object_get(sweep, "memory_flat")));
-	assert_true(json_integer_value(json_object_get(causal, "requests_per_s")) > 0);
-	assert_true(json_number_value(json_object_get(causal, "bytes_per_queued")) <= 16.0);
-	assert_true(json_integer_value(
-			    json_object_get(json_object_get(root, "world"), "events_per_s")) > 0);
+	assert_true(answer_whole(sweep, "requests_per_s") > 0);
+	assert_true(answer_yes(sweep, "memory_flat"));
+	assert_true(answer_whole(causal, "requests_per_s") > 0);
+	assert_true(answer_number(causal, "bytes_per_queued") <= 16.0);
+	assert_true(answer_whole(json_object_get(root, "world"), "events_per_s") > 0);
 	json_decref(root);
 }
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lanes of culprits through the real binary: what issue and docs promise of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tool.h"
+#include "answer.h"
 
 static json_t *storm(const char *more)
 {
@@ -20,32 +15,10 @@ static json_t *storm(const char *more)
 /* Rows of a table, counted; each is handed to `each`. */
 static size_t for_rows(json_t *answer, const char *table, void (*each)(json_t *row))
 {
-	json_t *rows = json_object_get(json_object_get(answer, "tables"), table), *row;
+	json_t *rows = answer_rows(answer, table), *row;
 	size_t i;
-	assert_true(json_is_array(rows));
 	json_array_foreach(rows, i, row) each(row);
 	return json_array_size(rows);
-}
-
-static double number(json_t *row, const char *key)
-{
-	json_t *value = json_object_get(row, key);
-	assert_true(json_is_number(value));
-	return json_number_value(value);
-}
-
-static const char *word(json_t *row, const char *key)
-{
-	json_t *value = json_object_get(row, key);
-	assert_true(json_is_string(value));
-	return json_string_value(value);
-}
-
-static bool yes(json_t *row, const char *key)
-{
-	json_t *value = json_object_get(row, key);
-	assert_true(json_is_boolean(value));
-	return json_is_true(value);
 }
 
 static void a_lock_held_1000_ms_heals_at_280_qps_and_1015_ms_do_not(void **state)
@@ -56,19 +29,19 @@ static void a_lock_held_1000_ms_heals_at_280_qps_and_1015_ms_do_not(void **state
 	for (int i = 0; i < 2; i++) {
 		snprintf(command, sizeof command, "%s %s", rest, i ? "1015" : "1000");
 		json_t *answer = storm(command);
-		assert_int_equal(yes(answer, "heals"), i == 0);
-		assert_int_equal((int)number(answer, "time_to_release_ms"), i ? 1015 : 1000);
+		assert_int_equal(answer_yes(answer, "heals"), i == 0);
+		assert_int_equal((int)answer_number(answer, "time_to_release_ms"), i ? 1015 : 1000);
 		json_decref(answer);
 	}
 }
 
 static void expect_cancelled_in_time(json_t *row)
 {
-	assert_true(number(row, "time_to_release_ms") <= 500);
-	assert_true(yes(row, "heals"));
-	assert_true(number(row, "wrong_cancels") == 0);
-	assert_true(number(row, "reports_stopped") == 0);
-	assert_true(number(row, "cancels") <= 1);
+	assert_true(answer_number(row, "time_to_release_ms") <= 500);
+	assert_true(answer_yes(row, "heals"));
+	assert_true(answer_number(row, "wrong_cancels") == 0);
+	assert_true(answer_number(row, "reports_stopped") == 0);
+	assert_true(answer_number(row, "cancels") <= 1);
 }
 
 static void the_core_frees_the_lock_within_500_ms_at_every_load_and_hold(void **state)
@@ -82,11 +55,11 @@ static void the_core_frees_the_lock_within_500_ms_at_every_load_and_hold(void **
 
 static void expect_cancelled_anew(json_t *row)
 {
-	assert_true(yes(row, "heals"));
-	assert_true(number(row, "holds") == number(row, "culprit_retries") + 1);
-	assert_true(number(row, "cancels") == number(row, "holds"));
-	assert_true(number(row, "wrong_cancels") == 0);
-	assert_true(yes(row, "closed_form_heals"));
+	assert_true(answer_yes(row, "heals"));
+	assert_true(answer_number(row, "holds") == answer_number(row, "culprit_retries") + 1);
+	assert_true(answer_number(row, "cancels") == answer_number(row, "holds"));
+	assert_true(answer_number(row, "wrong_cancels") == 0);
+	assert_true(answer_yes(row, "closed_form_heals"));
 }
 
 static void each_retry_of_the_culprit_is_cancelled_anew(void **state)
@@ -102,21 +75,22 @@ static void a_late_cancel_does_not_heal(void **state)
 	(void)state;
 	json_t *answer =
 		storm("--policy cancel --culprit-retries 0 --deliver-ms 900 --duration-s 45");
-	assert_false(yes(answer, "heals"));
-	assert_true(number(answer, "time_to_release_ms") > number(answer, "survivable_ms"));
+	assert_false(answer_yes(answer, "heals"));
+	assert_true(answer_number(answer, "time_to_release_ms") >
+		    answer_number(answer, "survivable_ms"));
 	json_decref(answer);
 }
 
 static void expect_dropped_zombies_to_heal(json_t *row)
 {
-	bool overload = strcmp(word(row, "scenario"), "overload") == 0;
-	bool deadline = strcmp(word(row, "zombies"), "deadline") == 0;
-	bool serve = strcmp(word(row, "zombies"), "serve") == 0;
-	assert_true(number(row, "cancels") == 0);
+	bool overload = strcmp(answer_word(row, "scenario"), "overload") == 0;
+	bool deadline = strcmp(answer_word(row, "zombies"), "deadline") == 0;
+	bool serve = strcmp(answer_word(row, "zombies"), "serve") == 0;
+	assert_true(answer_number(row, "cancels") == 0);
 	if (overload)
-		assert_true(number(row, "goodput_qps") == (deadline ? 300 : 0));
+		assert_true(answer_number(row, "goodput_qps") == (deadline ? 300 : 0));
 	else
-		assert_int_equal(yes(row, "heals"), !serve);
+		assert_int_equal(answer_yes(row, "heals"), !serve);
 }
 
 static void dropping_abandoned_work_breaks_the_loop_that_a_cancel_cannot(void **state)
@@ -133,15 +107,15 @@ static void nothing_is_cancelled_where_there_is_no_culprit(void **state)
 	(void)state;
 	json_t *answer = tool_json(
 		"lane no-culprit --format json --seeds 1 --duration-s 10 --load-pct 80,150,300");
-	assert_true(number(answer, "cancels") == 0);
+	assert_true(answer_number(answer, "cancels") == 0);
 	json_decref(answer);
 }
 
 static void expect_the_holder_first(json_t *row)
 {
-	assert_string_equal(word(row, "first_target"), "holder 2/2");
-	assert_true(number(row, "wrong_cancels") == 0);
-	assert_true(number(row, "late_s") < 1.5);
+	assert_string_equal(answer_word(row, "first_target"), "holder 2/2");
+	assert_true(answer_number(row, "wrong_cancels") == 0);
+	assert_true(answer_number(row, "late_s") < 1.5);
 }
 
 static void behind_a_waiting_backup_the_long_holder_is_cancelled(void **state)
@@ -164,13 +138,8 @@ static void a_lane_prints_the_same_bytes_twice(void **state)
 		"lane cancel-tree --format json --seeds 1 --duration-s 13 --link lossy,cut",
 		"lane culprit-storm --format json --duration-s 40 --map no --culprit-retries 1",
 	};
-	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		struct tool_result first = tool_run(commands[i]), second = tool_run(commands[i]);
-		assert_int_equal(first.status, 0);
-		assert_string_equal(first.out, second.out);
-		tool_free(&first);
-		tool_free(&second);
-	}
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		answer_same(commands[i], commands[i]);
 }
 
 static void nonsense_is_refused_in_one_line(void **state)

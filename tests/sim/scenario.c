@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scenario files: a lane of one's own without recompiling, and every way to get one wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "tool.h"
+#include "answer.h"
 
 #define PAIR "[service a]\n[clients b]\n"
 
@@ -57,21 +52,20 @@ static json_t *run_text(const char *text, const char *options)
 
 static json_t *first_row(json_t *root, const char *table)
 {
-	json_t *rows = json_object_get(json_object_get(root, "tables"), table);
-	return json_array_get(rows, 0);
+	return json_array_get(answer_rows(root, table), 0);
 }
 
 static void the_example_shows_a_budget_saving_the_shop(void **state)
 {
 	(void)state;
 	json_t *root = tool_json("run " SCENARIOS "/checkout.ini --seeds 1 --format json");
-	json_t *rows = json_object_get(json_object_get(root, "tables"), "clients");
-	assert_string_equal(json_string_value(json_object_get(root, "lane")), "checkout");
+	json_t *rows = answer_rows(root, "clients");
+	assert_string_equal(answer_word(root, "lane"), "checkout");
 	assert_int_equal(json_array_size(rows), 6);
 	json_t *storm = json_array_get(rows, 2), *saved = json_array_get(rows, 3);
-	assert_string_equal(json_string_value(json_object_get(storm, "shoppers.budget")), "none");
-	assert_true(json_number_value(json_object_get(storm, "success_pct")) == 0.0);
-	assert_true(json_number_value(json_object_get(saved, "success_pct")) > 99.0);
+	assert_string_equal(answer_word(storm, "shoppers.budget"), "none");
+	assert_true(answer_number(storm, "success_pct") == 0.0);
+	assert_true(answer_number(saved, "success_pct") > 99.0);
 	json_decref(root);
 }
 
@@ -79,10 +73,10 @@ static void a_preset_runs_the_lane_with_its_values(void **state)
 {
 	(void)state;
 	json_t *root = run_text("[scenario]\nlane = retry-budget\n[set]\nbudget = 10\n", "");
-	assert_int_equal(json_integer_value(json_object_get(root, "heal_second")), 316);
+	assert_int_equal(answer_whole(root, "heal_second"), 316);
 	json_decref(root);
 	root = run_text("[scenario]\nlane = retry-budget\n[set]\nbudget = 10\n", "--budget 5");
-	assert_int_equal(json_integer_value(json_object_get(root, "heal_second")), 226);
+	assert_int_equal(answer_whole(root, "heal_second"), 226);
 	json_decref(root);
 }
 
@@ -94,10 +88,9 @@ static void described_services_answer_what_is_sent(void **state)
 				"[run]\nduration_s = 21\ndrain_s = 1\n",
 		"");
 	json_t *row = first_row(root, "clients");
-	assert_true(json_number_value(json_object_get(row, "goodput_qps")) == 50.0);
-	assert_true(json_number_value(json_object_get(row, "success_pct")) == 100.0);
-	assert_true(
-		json_number_value(json_object_get(first_row(root, "services"), "busy_pct")) > 4.5);
+	assert_true(answer_number(row, "goodput_qps") == 50.0);
+	assert_true(answer_number(row, "success_pct") == 100.0);
+	assert_true(answer_number(first_row(root, "services"), "busy_pct") > 4.5);
 	json_decref(root);
 }
 
@@ -108,7 +101,7 @@ static void the_command_line_overrides_the_file(void **state)
 				"[run]\nduration_s = 10\n",
 		"--b.rate-qps 20 --set run.duration_s=20");
 	json_t *row = first_row(root, "clients");
-	assert_true(json_number_value(json_object_get(row, "attempts_qps")) == 20.0);
+	assert_true(answer_number(row, "attempts_qps") == 20.0);
 	json_decref(root);
 }
 
@@ -122,8 +115,8 @@ static void changes_and_closed_loops_come_from_the_file(void **state)
 			 "[run]\nduration_s = 60\n",
 			"");
 	json_t *row = first_row(root, "clients");
-	double corrected = json_number_value(json_object_get(row, "p99_ms"));
-	double sent = json_number_value(json_object_get(row, "p99_send_ms"));
+	double corrected = answer_number(row, "p99_ms");
+	double sent = answer_number(row, "p99_send_ms");
 	assert_true(corrected > 5000.0 && sent < 10.0);
 	json_decref(root);
 }
@@ -134,11 +127,11 @@ static void a_sweep_of_two_keys_is_their_product(void **state)
 	json_t *root = run_text(PAIR "[run]\nduration_s = 5\n"
 				     "[sweep]\nb.rate_qps = 10..30:10\nb.retries = 0, 1\n",
 		"");
-	json_t *rows = json_object_get(json_object_get(root, "tables"), "clients");
+	json_t *rows = answer_rows(root, "clients");
 	assert_int_equal(json_array_size(rows), 6);
 	json_t *last = json_array_get(rows, 5);
-	assert_string_equal(json_string_value(json_object_get(last, "b.rate_qps")), "30");
-	assert_string_equal(json_string_value(json_object_get(last, "b.retries")), "1");
+	assert_string_equal(answer_word(last, "b.rate_qps"), "30");
+	assert_string_equal(answer_word(last, "b.retries"), "1");
 	json_decref(root);
 }
 

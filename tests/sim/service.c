@@ -31,6 +31,19 @@ static void run(struct sim_services *services)
 	assert_null(sim_services_bound(services));
 }
 
+/* One service and its clients, with a change or none, to the end. */
+static void play(struct sim_services *services, const struct sim_service_options *server,
+	const struct sim_traffic_options *clients, const struct sim_change *change,
+	struct sim_traffic_result *result)
+{
+	sim_services_add(services, server);
+	sim_services_traffic(services, clients);
+	if (change)
+		sim_services_change(services, change);
+	run(services);
+	sim_services_traffic_result(services, 0, result);
+}
+
 static void one_service_gives_the_golden_windows_of_lane_1(void **state)
 {
 	(void)state;
@@ -226,10 +239,7 @@ static void a_user_supplies_a_policy_by_three_hooks(void **state)
 		.patience.retry_on_reject = true,
 		.stop_ns = 10 * S };
 	struct sim_traffic_result traffic;
-	sim_services_add(services, &server);
-	sim_services_traffic(services, &clients);
-	run(services);
-	sim_services_traffic_result(services, 0, &traffic);
+	play(services, &server, &clients, NULL, &traffic);
 	assert_int_equal(traffic.originals, 1000);
 	assert_int_equal(coin.asked, traffic.attempts);
 	assert_int_equal(coin.observed, traffic.succeeded);
@@ -250,11 +260,7 @@ static void a_paced_closed_loop_hides_an_outage_unless_corrected(void **state)
 		.kind = SIM_CHANGE_OUTAGE, .server = -1, .from_ns = 30 * S, .until_ns = 50 * S
 	};
 	struct sim_traffic_result result;
-	sim_services_add(services, &server);
-	sim_services_traffic(services, &clients);
-	sim_services_change(services, &outage);
-	run(services);
-	sim_services_traffic_result(services, 0, &result);
+	play(services, &server, &clients, &outage, &result);
 	/* 2 of 10,000 sends waited; but for 20 s of 100 nothing was answered. */
 	assert_true(sim_histogram_percentile(result.from_send, 99.9) < 2 * MS);
 	assert_true(sim_histogram_percentile(result.latency, 90.0) > 5 * S);
@@ -300,11 +306,7 @@ static void a_server_that_dies_fails_its_work_and_the_others_go_on(void **state)
 		.from_ns = 10 * S + 15 * MS,
 		.until_ns = 20 * S };
 	struct sim_traffic_result result;
-	sim_services_add(services, &server);
-	sim_services_traffic(services, &clients);
-	sim_services_change(services, &down);
-	run(services);
-	sim_services_traffic_result(services, 0, &result);
+	play(services, &server, &clients, &down, &result);
 	assert_in_range(result.failed, 1, 2);
 	assert_int_equal(result.succeeded + result.failed, result.originals);
 	assert_int_equal(sim_services_alive(services), 0);
@@ -434,11 +436,7 @@ static void every_budget_keeps_retries_below_the_load(void **state)
 			.from_ns = 10 * S,
 			.until_ns = 20 * S };
 		struct sim_traffic_result result;
-		sim_services_add(services, &server);
-		sim_services_traffic(services, &clients);
-		sim_services_change(services, &outage);
-		run(services);
-		sim_services_traffic_result(services, 0, &result);
+		play(services, &server, &clients, &outage, &result);
 		double amplified = (double)result.attempts / (double)result.originals;
 		if (kind == SIM_BUDGET_NONE)
 			assert_true(amplified > 2.5);

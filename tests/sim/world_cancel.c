@@ -26,26 +26,24 @@ static struct sim_world_options watched(uint64_t seconds)
 }
 
 /* One table; readers hold it for 2 ms, the culprit's script is the test's. */
-static struct sim_world *table_world(
-	const struct sim_world_options *options, const struct sim_step *culprit, size_t steps)
+static struct sim_world *table_world(const struct sim_world_options *options,
+	struct sim_script culprit_script, const struct sim_client_options *culprit)
 {
 	const char *why;
 	struct sim_world *w = sim_world_new(options, &why);
 	assert_non_null(w);
-	assert_int_equal(
-		sim_world_resource(w, &(struct sim_resource_options){ .type = CANCEL_LOCK }), 0);
-	struct sim_step reader[] = {
-		{ .kind = SIM_STEP_LOCK, .mode = CANCEL_SHARED },
-		{ .kind = SIM_STEP_COMPUTE, .amount = 2 * MS },
-		{ .kind = SIM_STEP_UNLOCK, .mode = CANCEL_SHARED },
+	const struct sim_resource_options table[] = { { .type = CANCEL_LOCK } };
+	const struct sim_step reader[] = { SIM_LOCK(0, CANCEL_SHARED), SIM_COMPUTE(2 * MS),
+		SIM_UNLOCK(0, CANCEL_SHARED) };
+	const struct sim_script scripts[] = { SIM_SCRIPT(reader), culprit_script };
+	const struct sim_client_options clients[] = {
+		{ .flags = CANCEL_CANCELLABLE,
+			.slo_ns = 20 * MS,
+			.measured = true,
+			.gap = { .shape = SIM_FIXED, .mean = 10 * MS } },
+		*culprit
 	};
-	assert_int_equal(sim_world_script(w, reader, 3), VICTIM);
-	assert_int_equal(sim_world_script(w, culprit, steps), CULPRIT);
-	struct sim_client_options victim = { .flags = CANCEL_CANCELLABLE,
-		.slo_ns = 20 * MS,
-		.measured = true,
-		.gap = { .shape = SIM_FIXED, .mean = 10 * MS } };
-	assert_int_equal(sim_world_client(w, &victim), VICTIM);
+	assert_true(SIM_BUILD(w, table, scripts, clients));
 	return w;
 }
 
@@ -62,12 +60,6 @@ static struct sim_client_options culprit_options(void)
 		.progress = SIM_PROGRESS_TRUE };
 }
 
-static const struct sim_step hold_10_s[] = {
-	{ .kind = SIM_STEP_LOCK, .mode = CANCEL_EXCLUSIVE },
-	{ .kind = SIM_STEP_COMPUTE, .amount = 10 * S },
-	{ .kind = SIM_STEP_UNLOCK, .mode = CANCEL_EXCLUSIVE },
-};
-
 static void run(struct sim_world *w, struct sim_result *result)
 {
 	int status = sim_world_run(w);
@@ -75,6 +67,17 @@ static void run(struct sim_world *w, struct sim_result *result)
 	if (result->broken)
 		fail_msg("%s", result->broken);
 	assert_int_equal(status, 0);
+}
+
+/* The culprit holds the table for ten seconds, if left; to the end. */
+static struct sim_world *held_world(const struct sim_world_options *options,
+	const struct sim_client_options *culprit, struct sim_result *result)
+{
+	const struct sim_step hold[] = { SIM_LOCK(0, CANCEL_EXCLUSIVE), SIM_COMPUTE(10 * S),
+		SIM_UNLOCK(0, CANCEL_EXCLUSIVE) };
+	struct sim_world *w = table_world(options, SIM_SCRIPT(hold), culprit);
+	run(w, result);
+	return w;
 }
 
 static void a_verdict_takes_delivery_a_checkpoint_and_a_rollback(void **state)
@@ -86,9 +89,7 @@ static void a_verdict_takes_delivery_a_checkpoint_and_a_rollback(void **state)
 	options.deliver_ns = 3 * MS;
 	options.ack_ns = 7 * MS;
 	options.rollback_ppm = 500000;
-	struct sim_world *w = table_world(&options, hold_10_s, 3);
-	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
-	run(w, &r);
+	struct sim_world *w = held_world(&options, &culprit, &r);
 	assert_int_equal(r.decision_count, 1);
 	const struct sim_decision *d = &r.decisions[0];
 	assert_int_equal(d->client, CULPRIT);
@@ -108,16 +109,10 @@ static void a_phase_that_must_not_be_cancelled_is_waited_for(void **state)
 	struct sim_world_options options = watched(12);
 	struct sim_client_options culprit = culprit_options();
 	struct sim_result r;
-	const struct sim_step steps[] = {
-		{ .kind = SIM_STEP_LOCK, .mode = CANCEL_EXCLUSIVE },
-		{ .kind = SIM_STEP_BLOCK },
-		{ .kind = SIM_STEP_COMPUTE, .amount = 2 * S },
-		{ .kind = SIM_STEP_ALLOW },
-		{ .kind = SIM_STEP_COMPUTE, .amount = 10 * S },
-		{ .kind = SIM_STEP_UNLOCK, .mode = CANCEL_EXCLUSIVE },
-	};
-	struct sim_world *w = table_world(&options, steps, 6);
-	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
+	const struct sim_step steps[] = { SIM_LOCK(0, CANCEL_EXCLUSIVE), SIM_STEP(BLOCK, 0, 0),
+		SIM_COMPUTE(2 * S), SIM_STEP(ALLOW, 0, 0), SIM_COMPUTE(10 * S),
+		SIM_UNLOCK(0, CANCEL_EXCLUSIVE) };
+	struct sim_world *w = table_world(&options, SIM_SCRIPT(steps), &culprit);
 	run(w, &r);
 	assert_int_equal(r.hold_count, 1);
 	uint64_t held_ns = r.holds[0].given_ns - r.holds[0].taken_ns;
@@ -132,9 +127,7 @@ static void a_task_that_ignores_the_first_cancel_is_asked_once_more(void **state
 	struct sim_client_options culprit = culprit_options();
 	struct sim_result r;
 	culprit.deaf_deliveries = 1;
-	struct sim_world *w = table_world(&options, hold_10_s, 3);
-	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
-	run(w, &r);
+	struct sim_world *w = held_world(&options, &culprit, &r);
 	assert_int_equal(r.decision_count, 2);
 	assert_true(r.decisions[1].decision.escalation);
 	assert_int_equal(sim_world_totals(w, CULPRIT)->cancelled, 1);
@@ -148,9 +141,7 @@ static void a_rerun_waits_until_it_is_calm_and_then_stays(void **state)
 	struct sim_client_options culprit = culprit_options();
 	struct sim_result r;
 	culprit.rerun = true;
-	struct sim_world *w = table_world(&options, hold_10_s, 3);
-	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
-	run(w, &r);
+	struct sim_world *w = held_world(&options, &culprit, &r);
 	const struct sim_client_totals *t = sim_world_totals(w, CULPRIT);
 	assert_int_equal(t->cancelled, 1);
 	assert_int_equal(t->reruns, 1);
@@ -169,9 +160,7 @@ static void each_retry_of_a_cancelled_client_is_a_new_task(void **state)
 	struct sim_result r;
 	culprit.retries_on_cancel = 2;
 	culprit.patience.backoff_ns = 200 * MS;
-	struct sim_world *w = table_world(&options, hold_10_s, 3);
-	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
-	run(w, &r);
+	struct sim_world *w = held_world(&options, &culprit, &r);
 	assert_int_equal(sim_world_totals(w, CULPRIT)->cancelled, 3);
 	assert_int_equal(sim_world_totals(w, CULPRIT)->failed, 1);
 	assert_int_equal(r.holds[1].taken_ns - r.holds[0].given_ns, 200 * MS);
@@ -189,9 +178,7 @@ static void a_quarantined_signature_is_kept_out_until_it_expires(void **state)
 	options.pipeline = &quarantine;
 	culprit.retries_on_cancel = 4;
 	culprit.patience.backoff_ns = 500 * MS; /* returns after 0.5, 1, 2 s more */
-	struct sim_world *w = table_world(&options, hold_10_s, 3);
-	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
-	run(w, &r);
+	struct sim_world *w = held_world(&options, &culprit, &r);
 	assert_int_equal(sim_world_totals(w, CULPRIT)->barred, 2);
 	assert_int_equal(sim_world_totals(w, CULPRIT)->cancelled, 2);
 	assert_true(r.holds[1].taken_ns - r.decisions[0].decided_ns >= 3 * S);
@@ -207,9 +194,7 @@ static void nobody_is_cancelled_in_monitor_mode(void **state)
 	struct sim_client_options culprit = culprit_options();
 	struct sim_result r;
 	options.pipeline = &monitor;
-	struct sim_world *w = table_world(&options, hold_10_s, 3);
-	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
-	run(w, &r);
+	struct sim_world *w = held_world(&options, &culprit, &r);
 	assert_int_equal(r.decision_count, 1);
 	assert_int_equal(r.decisions[0].client, CULPRIT);
 	assert_int_equal(r.decisions[0].delivered_ns, 0);
@@ -230,10 +215,8 @@ static uint64_t child_stopped_ms(struct sim_world_options options)
 	options.rollback_ppm = 1;
 	options.check = true;
 	struct sim_world *w = sim_world_new(&options, &why);
-	struct sim_step root[] = { { .kind = SIM_STEP_CALL, .instance = 1 },
-		{ .kind = SIM_STEP_JOIN } };
-	struct sim_step child[] = { { .kind = SIM_STEP_SLOT, .amount = 1 },
-		{ .kind = SIM_STEP_COMPUTE, .amount = 5 * S } };
+	const struct sim_step root[] = { SIM_STEP(CALL, 0, .instance = 1), SIM_STEP(JOIN, 0, 0) };
+	const struct sim_step child[] = { SIM_TAKE(0, 1), SIM_COMPUTE(5 * S) };
 	sim_world_resource(
 		w, &(struct sim_resource_options){ .type = CANCEL_QUEUE, .capacity = 1 });
 	assert_int_equal(sim_world_script(w, root, 2), 0);
@@ -286,10 +269,8 @@ static void a_policy_rejects_and_a_reject_costs_what_it_costs(void **state)
 	struct sim_world *w = sim_world_new(&options, &why);
 	sim_world_resource(
 		w, &(struct sim_resource_options){ .type = CANCEL_QUEUE, .capacity = 1 });
-	struct sim_step work[] = { { .kind = SIM_STEP_SLOT, .amount = 1 },
-		{ .kind = SIM_STEP_COMPUTE, .amount = 10 * MS } };
-	struct sim_step refusal[] = { { .kind = SIM_STEP_SLOT, .amount = 1 },
-		{ .kind = SIM_STEP_COMPUTE, .amount = 4 * MS } };
+	const struct sim_step work[] = { SIM_TAKE(0, 1), SIM_COMPUTE(10 * MS) };
+	const struct sim_step refusal[] = { SIM_TAKE(0, 1), SIM_COMPUTE(4 * MS) };
 	assert_int_equal(sim_world_script(w, work, 2), 0);
 	assert_int_equal(sim_world_script(w, refusal, 2), 1);
 	struct sim_client_options client = { .measured = true,
@@ -315,18 +296,14 @@ static void a_closed_loop_hides_a_stall_that_an_open_loop_shows(void **state)
 {
 	(void)state;
 	struct sim_world_options options = { .duration_ns = 10 * S, .check = true };
-	const struct sim_step stall[] = {
-		{ .kind = SIM_STEP_LOCK, .mode = CANCEL_EXCLUSIVE },
-		{ .kind = SIM_STEP_COMPUTE, .amount = S },
-		{ .kind = SIM_STEP_UNLOCK, .mode = CANCEL_EXCLUSIVE },
-	};
+	const struct sim_step stall[] = { SIM_LOCK(0, CANCEL_EXCLUSIVE), SIM_COMPUTE(S),
+		SIM_UNLOCK(0, CANCEL_EXCLUSIVE) };
 	struct sim_client_options culprit = culprit_options();
 	struct sim_client_options user = {
 		.slo_ns = 20 * MS, .users = 1, .think = { .shape = SIM_FIXED, .mean = 8 * MS }
 	};
 	struct sim_result r;
-	struct sim_world *w = table_world(&options, stall, 3);
-	assert_int_equal(sim_world_client(w, &culprit), CULPRIT);
+	struct sim_world *w = table_world(&options, SIM_SCRIPT(stall), &culprit);
 	assert_int_equal(sim_world_client(w, &user), 2);
 	run(w, &r);
 	assert_int_equal(sim_world_totals(w, 2)->late, 1);

@@ -57,11 +57,8 @@ static uint64_t latency_ms(const struct sim_world *w, int client)
 
 static int lock_script(struct sim_world *w, int lock, uint8_t mode, uint64_t hold_ms)
 {
-	struct sim_step steps[] = {
-		{ .kind = SIM_STEP_LOCK, .resource = (uint8_t)lock, .mode = mode },
-		{ .kind = SIM_STEP_COMPUTE, .amount = hold_ms * MS },
-		{ .kind = SIM_STEP_UNLOCK, .resource = (uint8_t)lock, .mode = mode },
-	};
+	const struct sim_step steps[] = { SIM_LOCK((uint8_t)lock, mode), SIM_COMPUTE(hold_ms * MS),
+		SIM_UNLOCK((uint8_t)lock, mode) };
 	int script = sim_world_script(w, steps, 3);
 	assert_true(script >= 0);
 	return script;
@@ -113,11 +110,8 @@ static void slots_are_given_in_order_and_a_wide_request_is_not_starved(void **st
 		w, &(struct sim_resource_options){ .type = CANCEL_QUEUE, .capacity = 2 });
 	int scripts[2];
 	for (uint64_t wide = 1; wide <= 2; wide++) {
-		struct sim_step steps[] = {
-			{ .kind = SIM_STEP_SLOT, .resource = (uint8_t)slots, .amount = wide },
-			{ .kind = SIM_STEP_COMPUTE, .amount = 10 * MS },
-			{ .kind = SIM_STEP_FREE, .resource = (uint8_t)slots, .amount = wide },
-		};
+		const struct sim_step steps[] = { SIM_TAKE((uint8_t)slots, wide),
+			SIM_COMPUTE(10 * MS), SIM_FREE((uint8_t)slots, wide) };
 		scripts[wide - 1] = sim_world_script(w, steps, 3);
 	}
 	int a = one_shot(w, scripts[0], 0), both = one_shot(w, scripts[1], 1);
@@ -242,20 +236,14 @@ static void a_client_that_leaves_retries_and_its_old_attempt_is_a_zombie(void **
 	struct sim_world *w = new_world(1000);
 	int slots = sim_world_resource(
 		w, &(struct sim_resource_options){ .type = CANCEL_QUEUE, .capacity = 1 });
-	struct sim_step steps[] = {
-		{ .kind = SIM_STEP_SLOT, .resource = (uint8_t)slots, .amount = 1 },
-		{ .kind = SIM_STEP_COMPUTE, .amount_arg = 1 },
-	};
+	const struct sim_step steps[] = { SIM_TAKE((uint8_t)slots, 1), SIM_COMPUTE_ARG(1) };
 	struct sim_client_options client = { .script = (uint32_t)sim_world_script(w, steps, 2),
 		.measured = true,
 		.limit = 1,
 		.gap = { .shape = SIM_FIXED, .mean = 1 },
 		.patience.timeout_ns = 30 * MS,
 		.patience.retries = 2 };
-	struct sim_step busy[] = {
-		{ .kind = SIM_STEP_SLOT, .resource = (uint8_t)slots, .amount = 1 },
-		{ .kind = SIM_STEP_COMPUTE, .amount = 50 * MS },
-	};
+	const struct sim_step busy[] = { SIM_TAKE((uint8_t)slots, 1), SIM_COMPUTE(50 * MS) };
 	int blocker = one_shot(w, sim_world_script(w, busy, 2), 0);
 	int impatient = sim_world_client(w, &client);
 	run(w);
