@@ -85,7 +85,7 @@ static void put_row(
 	SIM_ROW(table, SIM_TEXT(engine_names[engine]), SIM_INT(load), SIM_INT(speed->requests),
 		SIM_REAL(speed->seconds), SIM_INT(rate(speed)), SIM_INT(speed->memory_bytes));
 	if (engine == CAUSAL)
-		sim_put_real(table, speed->bytes_per_queued);
+		sim_put(table, SIM_REAL(speed->bytes_per_queued));
 }
 
 static void add(struct speed *sum, const struct speed *one)
@@ -151,7 +151,7 @@ static int measure_services(struct sim_run *run)
 		if (status < 0)
 			return sim_fail(run, "%s", why);
 	}
-	sim_fact_int(run->report, "services.events_per_s", rate(&best));
+	sim_fact(run->report, "services.events_per_s", SIM_INT(rate(&best)));
 	return 0;
 }
 
@@ -187,7 +187,7 @@ static int measure_world(struct sim_run *run)
 			best_s = took_s;
 	}
 	struct speed world = { .seconds = best_s, .requests = events };
-	sim_fact_int(run->report, "world.events_per_s", rate(&world));
+	sim_fact(run->report, "world.events_per_s", SIM_INT(rate(&world)));
 	return 0;
 }
 
@@ -217,11 +217,12 @@ static int run_speed(struct sim_run *run)
 				flat = false;
 		}
 	}
-	sim_fact_int(run->report, "sweep.requests_per_s", rate(&sums[SWEEP]));
-	sim_fact_int(run->report, "sweep.memory_bytes", (int64_t)sums[SWEEP].memory_bytes);
-	sim_fact_bool(run->report, "sweep.memory_flat", flat);
-	sim_fact_int(run->report, "causal.requests_per_s", rate(&sums[CAUSAL]));
-	sim_fact_real(run->report, "causal.bytes_per_queued", sums[CAUSAL].bytes_per_queued, 2);
+	sim_fact(run->report, "sweep.requests_per_s", SIM_INT(rate(&sums[SWEEP])));
+	sim_fact(run->report, "sweep.memory_bytes", SIM_INT(sums[SWEEP].memory_bytes));
+	sim_fact(run->report, "sweep.memory_flat", SIM_BOOL(flat));
+	sim_fact(run->report, "causal.requests_per_s", SIM_INT(rate(&sums[CAUSAL])));
+	sim_fact(run->report, "causal.bytes_per_queued",
+		SIM_DECIMALS(sums[CAUSAL].bytes_per_queued, 2));
 	sim_note(run->report, "Seconds are CPU time of one thread, the fastest of %s runs.",
 		sim_text(run, "repeat"));
 	return measure_services(run) < 0 ? -1 : measure_world(run);

@@ -59,7 +59,7 @@ static void put_scope(struct sim_run *run, struct sim_table *table, const struct
 		SIM_REAL(scope->goodput_qps), SIM_REAL((double)scope->p99_ns / 1e6),
 		SIM_INT(scope->rejected), gated ? SIM_INT(row->result.cursor) : SIM_NONE);
 	for (uint32_t level = 0; level < row->setup.levels; level++)
-		sim_put_real(table, scope->success_pct[level]);
+		sim_put(table, SIM_REAL(scope->success_pct[level]));
 }
 
 static void put_table(struct sim_run *run, const struct row *rows, size_t count, uint32_t levels)
@@ -102,9 +102,9 @@ static void put_facts(struct sim_run *run, const struct row *rows, size_t count)
 		if (!worst)
 			continue;
 		snprintf(name, sizeof(name), "%s.goodput_qps", sim_name(run, "gate", gate));
-		sim_fact_real(run->report, name, worst->goodput_qps, 1);
+		sim_fact(run->report, name, SIM_DECIMALS(worst->goodput_qps, 1));
 		snprintf(name, sizeof(name), "%s.p0_success_pct", sim_name(run, "gate", gate));
-		sim_fact_real(run->report, name, worst->success_pct[0], 1);
+		sim_fact(run->report, name, SIM_DECIMALS(worst->success_pct[0], 1));
 	}
 	sim_note(run->report, "Lines by gate: the second half, the worst of the rules that ran.");
 	sim_note(run->report, "accumulating: N_exp is carried from window to window; memoryless: "

@@ -203,11 +203,9 @@ static void put_row(
 	size_t healed = found[HEAL].count;
 	SIM_ROW(table, SIM_TEXT(sim_name(run, "cure", cure)));
 	SIM_PUT_FIGURES(table, found, figures);
-	sim_put_int(table, (int64_t)healed);
-	if (healed == run->seeds)
-		sim_put_real(table, sim_stats_mean(&found[HEAL]));
-	else
-		sim_put_text(table, healed > 0 ? "some never" : "never");
+	sim_put(table, SIM_INT(healed));
+	sim_put(table, healed == run->seeds ? SIM_REAL(sim_stats_mean(&found[HEAL]))
+					    : SIM_TEXT(healed > 0 ? "some never" : "never"));
 }
 
 static int run_cache_loss(struct sim_run *run)

@@ -95,11 +95,11 @@ static int run_one(struct sim_run *run, struct sim_table *table, struct sim_plot
 		SIM_REAL(result.second_half.goodput_qps),
 		SIM_REAL(result.second_half.success_pct[0]), SIM_REAL(result.whole.goodput_qps));
 	if (chosen->scenario == OVERLOAD)
-		sim_put_none(table);
+		sim_put(table, SIM_NONE);
 	else if (sim_single_end(&result.windows, &setup->single, &second) == SIM_HEALED)
-		sim_put_int(table, second);
+		sim_put(table, SIM_INT(second));
 	else
-		sim_put_text(table, "never");
+		sim_put(table, SIM_TEXT("never"));
 	sim_note_bound(run, result.windows.bound, "a run");
 	plot_one(run, plots, chosen, &result.windows);
 	sim_gated_server_free(&result);

@@ -154,7 +154,7 @@ static void put_first(struct sim_table *table, const struct sums *s)
 		most = s->nobody >= s->first[READER] ? s->nobody : s->first[READER];
 	}
 	snprintf(text, sizeof text, "%s %u/%u", name, most, all);
-	sim_put_text(table, text);
+	sim_put(table, SIM_TEXT(text));
 }
 
 static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_series *series,
@@ -169,8 +169,8 @@ static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_
 	put_first(table, &s);
 	SIM_PUT_FIGURES(table, s.figures, figures);
 	sim_plot_point(series, (double)setup->cancellable, sim_stats_mean(&s.figures[LATE]));
-	sim_put_int(table, s.holder_done);
-	sim_put_int(table, s.waiter_done);
+	sim_put(table, SIM_INT(s.holder_done));
+	sim_put(table, SIM_INT(s.waiter_done));
 	return 0;
 }
 

@@ -91,46 +91,37 @@ static void put_row(struct sim_table *table, const struct sum *sum)
 {
 	const struct sim_storm_outcome *o = &sum->outcome;
 	uint64_t survivable_ns = sim_storm_survivable_ns(&sum->storm);
+	bool formed = sum->storm.retries == 1; /* what the closed form is for */
 	SIM_ROW(table, SIM_INT(sum->storm.load_qps), SIM_REAL((double)sum->storm.hold_ns / 1e9),
 		SIM_TEXT(sum->policy), SIM_INT(sum->storm.culprit_retries), SIM_BOOL(o->heals),
 		o->heals ? SIM_INT(o->heal_s) : SIM_NONE,
 		o->decided_ns ? SIM_REAL((double)o->decided_ns / 1e6) : SIM_NONE,
 		SIM_REAL((double)o->release_ns / 1e6), SIM_INT(o->holds), SIM_INT(o->barred),
-		SIM_REAL((double)o->release_sum_ns / 1e6));
-	if (sum->storm.retries == 1) { /* what the closed form is for */
-		sim_put_real(table, (double)survivable_ns / 1e6);
-		sim_put_bool(table, o->release_sum_ns <= survivable_ns);
-	} else {
-		sim_put_none(table);
-		sim_put_none(table);
-	}
-	sim_put_real(table, (double)o->late_bins / 10);
-	sim_put_real(table, 100.0 * (double)o->goodput / (double)o->offered);
-	sim_put_int(table, (int64_t)o->cancels);
-	sim_put_int(table, (int64_t)o->wrong_cancels);
-	sim_put_int(table, (int64_t)o->stopped);
-	sim_put_int(table, (int64_t)o->reports_stopped);
-	sim_put_text(table, o->heals ? "heals" : o->undecided ? "undecided" : "metastable");
+		SIM_REAL((double)o->release_sum_ns / 1e6),
+		formed ? SIM_REAL((double)survivable_ns / 1e6) : SIM_NONE,
+		formed ? SIM_BOOL(o->release_sum_ns <= survivable_ns) : SIM_NONE,
+		SIM_REAL((double)o->late_bins / 10),
+		SIM_REAL(100.0 * (double)o->goodput / (double)o->offered), SIM_INT(o->cancels),
+		SIM_INT(o->wrong_cancels), SIM_INT(o->stopped), SIM_INT(o->reports_stopped),
+		SIM_TEXT(o->heals	? "heals"
+			 : o->undecided ? "undecided"
+					: "metastable"));
 }
 
 static void put_facts(struct sim_run *run, const struct sum *sum)
 {
 	const struct sim_storm_outcome *o = &sum->outcome;
 	struct sim_report *report = run->report;
-	sim_fact_bool(report, "heals", o->heals);
-	if (o->heals)
-		sim_fact_int(report, "heal_second", o->heal_s);
-	else
-		sim_fact_none(report, "heal_second");
-	sim_fact_real(report, "time_to_release_ms", (double)o->release_ns / 1e6, 3);
-	sim_fact_real(report, "release_sum_ms", (double)o->release_sum_ns / 1e6, 3);
-	if (sum->storm.retries == 1)
-		sim_fact_real(report, "survivable_ms",
-			(double)sim_storm_survivable_ns(&sum->storm) / 1e6, 3);
-	else
-		sim_fact_none(report, "survivable_ms");
-	sim_fact_int(report, "cancels", (int64_t)o->cancels);
-	sim_fact_int(report, "wrong_cancels", (int64_t)o->wrong_cancels);
+	sim_fact(report, "heals", SIM_BOOL(o->heals));
+	sim_fact(report, "heal_second", o->heals ? SIM_INT(o->heal_s) : SIM_NONE);
+	sim_fact(report, "time_to_release_ms", SIM_DECIMALS((double)o->release_ns / 1e6, 3));
+	sim_fact(report, "release_sum_ms", SIM_DECIMALS((double)o->release_sum_ns / 1e6, 3));
+	sim_fact(report, "survivable_ms",
+		sum->storm.retries == 1
+			? SIM_DECIMALS((double)sim_storm_survivable_ns(&sum->storm) / 1e6, 3)
+			: SIM_NONE);
+	sim_fact(report, "cancels", SIM_INT(o->cancels));
+	sim_fact(report, "wrong_cancels", SIM_INT(o->wrong_cancels));
 }
 
 static void put_windows(struct sim_table *table, struct sim_series *line, const struct sum *sum,

@@ -178,8 +178,7 @@ static int part_start(struct lane *lane)
 	for (size_t i = 0; i < sim_count(run, "start_feeds"); i++) {
 		int64_t feed = sim_item(run, "start_feeds", i);
 		struct sim_fanout_result result = { 0 };
-		sim_row(table);
-		sim_put_int(table, feed);
+		SIM_ROW(table, SIM_INT(feed));
 		for (size_t j = 0; j < STARTERS; j++) {
 			struct sim_stats figures[FIGURES] = { 0 };
 			struct sim_fanout fanout = fanout_of(starters[j]);
@@ -187,16 +186,16 @@ static int part_start(struct lane *lane)
 			if (over_seeds(lane, fanout, figures, &result) < 0)
 				return -1;
 			double shed = sim_stats_mean(&figures[SHED]);
-			sim_put_real(table, shed);
+			sim_put(table, SIM_REAL(shed));
 			sim_plot_point(series[j], (double)feed, shed);
 			if (shed >= sim_real(run, "start_pct") && started[j] == 0)
 				started[j] = feed;
 		}
-		sim_put_real(table, result.mean_queuing_ms);
-		sim_put_real(table, result.mean_response_ms);
+		sim_put(table, SIM_REAL(result.mean_queuing_ms));
+		sim_put(table, SIM_REAL(result.mean_response_ms));
 	}
-	sim_fact_int(run->report, "dagor_r.sheds_from_qps", started[0]);
-	sim_fact_int(run->report, "dagor_q.sheds_from_qps", started[1]);
+	sim_fact(run->report, "dagor_r.sheds_from_qps", SIM_INT(started[0]));
+	sim_fact(run->report, "dagor_q.sheds_from_qps", SIM_INT(started[1]));
 	sim_note(run->report,
 		"Shedding starts: the first feed with %.1f %% refused. The paper: "
 		"630 by response time, 750 by queuing time.",
@@ -230,18 +229,17 @@ static int part_mixed(struct lane *lane)
 		if (over_seeds(lane, fanout, success, &result) < 0)
 			return -1;
 		double low = 100.0, high = 0.0, widest = 0.0;
-		sim_row(table);
-		sim_put_text(table, sim_name(run, "policy", policy));
+		SIM_ROW(table, SIM_TEXT(sim_name(run, "policy", policy)));
 		for (uint32_t front = 0; front < 4; front++) {
 			double mean = sim_stats_mean(&success[front]);
-			sim_put_real(table, mean);
+			sim_put(table, SIM_REAL(mean));
 			low = mean < low ? mean : low;
 			high = mean > high ? mean : high;
 			double width = sim_stats_ci95(&success[front]);
 			widest = width > widest ? width : widest;
 		}
-		sim_put_real(table, widest);
-		sim_put_real(table, high > 0.0 ? low / high : 0.0);
+		sim_put(table, SIM_REAL(widest));
+		sim_put(table, SIM_REAL(high > 0.0 ? low / high : 0.0));
 	}
 	return 0;
 }

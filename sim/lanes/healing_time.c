@@ -57,20 +57,16 @@ static double formula_s(struct sim_run *run, double budget)
 	       timeout * capacity / (capacity - load);
 }
 
-static void put_second(struct sim_table *table, int64_t second, enum sim_end end)
+static struct sim_cell second_of(int64_t second, enum sim_end end)
 {
 	if (second >= 0)
-		sim_put_int(table, second);
-	else
-		sim_put_text(table, end == SIM_UNDECIDED ? "undecided" : "never");
+		return SIM_INT(second);
+	return SIM_TEXT(end == SIM_UNDECIDED ? "undecided" : "never");
 }
 
-static void put_formula(struct sim_table *table, double seconds)
+static struct sim_cell formula_of(double seconds)
 {
-	if (seconds >= 0.0)
-		sim_put_real(table, seconds);
-	else
-		sim_put_text(table, "never");
+	return seconds >= 0.0 ? SIM_REAL(seconds) : SIM_TEXT("never");
 }
 
 static void budgets(struct sim_run *run)
@@ -90,16 +86,12 @@ static void budgets(struct sim_run *run)
 	double headroom = 1e9 / (double)sim_int(run, "service_ns") - (double)sim_int(run, "load");
 	for (size_t i = 0; i < sim_count(run, "budget"); i++) {
 		uint64_t budget = (uint64_t)sim_item(run, "budget", i);
-		enum sim_end end = SIM_METASTABLE;
+		enum sim_end end = SIM_METASTABLE, drip_end = SIM_METASTABLE;
 		int64_t second = heal_second_burst(run, budget, 0, &end);
+		int64_t drip = heal_second_burst(run, budget, 1, &drip_end);
 		double predicted = formula_s(run, (double)budget);
-		sim_row(table);
-		sim_put_int(table, (int64_t)budget);
-		put_second(table, second, end);
-		put_formula(table, predicted);
-		sim_put_real(table, headroom - (double)budget);
-		int64_t drip = heal_second_burst(run, budget, 1, &end);
-		put_second(table, drip, end);
+		SIM_ROW(table, SIM_INT(budget), second_of(second, end), formula_of(predicted),
+			SIM_REAL(headroom - (double)budget), second_of(drip, drip_end));
 		if (second >= 0)
 			sim_plot_point(measured, (double)budget, (double)second);
 		if (predicted >= 0.0)
@@ -158,13 +150,11 @@ static void shares(struct sim_run *run)
 	for (size_t i = 0; i < sim_count(run, "share_pct"); i++) {
 		int64_t share = sim_item(run, "share_pct", i);
 		double rate = (double)sim_int(run, "load") * (double)share / 100.0;
-		enum sim_end end = SIM_METASTABLE;
-		int64_t second = bucket_share(run, share, &end);
-		SIM_ROW(table, SIM_INT(share), SIM_REAL(rate));
-		put_second(table, second, end);
-		put_formula(table, formula_s(run, rate));
-		second = finagle_share(run, share, &end);
-		put_second(table, second, end);
+		enum sim_end bucket_end = SIM_METASTABLE, finagle_end = SIM_METASTABLE;
+		int64_t bucket = bucket_share(run, share, &bucket_end);
+		int64_t finagle = finagle_share(run, share, &finagle_end);
+		SIM_ROW(table, SIM_INT(share), SIM_REAL(rate), second_of(bucket, bucket_end),
+			formula_of(formula_s(run, rate)), second_of(finagle, finagle_end));
 	}
 }
 

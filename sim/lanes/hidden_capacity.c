@@ -58,13 +58,12 @@ static void put_row(struct sim_table *table, struct search *search, double capac
 {
 	uint64_t load = largest_load(search, (uint64_t)capacity);
 	SIM_ROW(table, SIM_INT(search->retries), SIM_INT(load));
-	if (load > 0 && try_load(search, load) == SIM_HEALED)
-		sim_put_int(table, search->heal_second);
-	else
-		sim_put_none(table);
-	sim_put_real(table, capacity / (1.0 + search->retries));
-	sim_put_int(table, (int64_t)load + 1);
-	sim_put_text(table, sim_end_name(try_load(search, load + 1)));
+	sim_put(table, load > 0 && try_load(search, load) == SIM_HEALED
+			       ? SIM_INT(search->heal_second)
+			       : SIM_NONE);
+	sim_put(table, SIM_REAL(capacity / (1.0 + search->retries)));
+	sim_put(table, SIM_INT((int64_t)load + 1));
+	sim_put(table, SIM_TEXT(sim_end_name(try_load(search, load + 1))));
 }
 
 static int run_hidden_capacity(struct sim_run *run)

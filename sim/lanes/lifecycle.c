@@ -256,13 +256,13 @@ static int live(struct sim_run *run, const struct plan *plan, enum cure cure, st
 static void put_state(struct sim_run *run, struct sim_table *table, const struct plan *plan,
 	const struct sim_stats *share, bool retries_off)
 {
-	sim_put_text(table, state_names[state_of(run, plan, share, retries_off)]);
+	sim_put(table, SIM_TEXT(state_names[state_of(run, plan, share, retries_off)]));
 }
 
 static void put_share(struct sim_table *table, const struct sim_stats *share)
 {
-	sim_put_real(table, 100.0 * sim_stats_mean(share));
-	sim_put_real(table, 100.0 * sim_stats_ci95(share));
+	sim_put(table, SIM_REAL(100.0 * sim_stats_mean(share)));
+	sim_put(table, SIM_REAL(100.0 * sim_stats_ci95(share)));
 }
 
 static int by_load(struct sim_run *run, size_t *done, size_t total)

@@ -148,12 +148,9 @@ static int run_setup(
 		return -1;
 	SIM_ROW(table, SIM_INT(s->culprits), SIM_TEXT(s->watched ? "cancel" : "none"));
 	for (size_t i = 0; i < sizeof paces / sizeof *paces; i++) {
-		if (s->watched)
-			sim_put_int(table, paces[i]);
-		else
-			sim_put_none(table);
+		sim_put(table, s->watched ? SIM_INT(paces[i]) : SIM_NONE);
 	}
-	sim_put_bool(table, s->rerun);
+	sim_put(table, SIM_BOOL(s->rerun));
 	SIM_PUT_FIGURES(table, sums, figures);
 	*late_s = sim_stats_mean(&sums[LATE]) + sim_stats_mean(&sums[WAVE]);
 	return 0;

@@ -159,7 +159,7 @@ static int run_no_culprit(struct sim_run *run)
 			return -1;
 		sim_progress(run, i + 1, total);
 	}
-	sim_fact_int(run->report, "cancels", (int64_t)cancels);
+	sim_fact(run->report, "cancels", SIM_INT(cancels));
 	return 0;
 }
 

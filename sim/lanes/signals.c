@@ -211,10 +211,10 @@ static void put_rows(struct sim_run *run, struct sim_table *table, enum scenario
 			for (size_t i = 0; i < sim_count(run, "window_ms"); i++) {
 				const struct sim_stats *stats = &by_window[i].pct[tier][signal];
 				double width = sim_stats_ci95(stats);
-				sim_put_real(table, sim_stats_mean(stats));
+				sim_put(table, SIM_REAL(sim_stats_mean(stats)));
 				widest = width > widest ? width : widest;
 			}
-			sim_put_real(table, widest);
+			sim_put(table, SIM_REAL(widest));
 		}
 	}
 }

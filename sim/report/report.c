@@ -110,47 +110,27 @@ void sim_row(struct sim_table *table)
 	table->next_column = 0;
 }
 
-static void put(struct sim_table *table, struct sim_cell cell)
+/* A cell of the report's own. */
+static struct sim_cell own(struct sim_cell cell)
+{
+	if (cell.kind == SIM_CELL_TEXT)
+		cell.text = sim_copy_text(cell.text);
+	return cell;
+}
+
+void sim_put(struct sim_table *table, struct sim_cell cell)
 {
 	assert(table->row_count > 0 && table->next_column < table->column_count);
 	cell.decimals = table->columns[table->next_column].decimals;
-	table->cells[(table->row_count - 1) * table->column_count + table->next_column++] = cell;
-}
-
-void sim_put_int(struct sim_table *table, int64_t value)
-{
-	put(table, (struct sim_cell){ .kind = SIM_CELL_INT, .integer = value });
-}
-
-void sim_put_real(struct sim_table *table, double value)
-{
-	put(table, (struct sim_cell){ .kind = SIM_CELL_REAL, .real = value });
-}
-
-void sim_put_bool(struct sim_table *table, bool value)
-{
-	put(table, (struct sim_cell){ .kind = SIM_CELL_BOOL, .integer = value });
-}
-
-void sim_put_text(struct sim_table *table, const char *value)
-{
-	put(table, (struct sim_cell){ .kind = SIM_CELL_TEXT, .text = sim_copy_text(value) });
-}
-
-void sim_put_none(struct sim_table *table)
-{
-	put(table, (struct sim_cell){ .kind = SIM_CELL_NONE });
+	table->cells[(table->row_count - 1) * table->column_count + table->next_column++] =
+		own(cell);
 }
 
 void sim_put_row(struct sim_table *table, const struct sim_cell *cells, size_t count)
 {
 	sim_row(table);
-	for (size_t i = 0; i < count; i++) {
-		struct sim_cell cell = cells[i];
-		if (cell.kind == SIM_CELL_TEXT)
-			cell.text = sim_copy_text(cell.text);
-		put(table, cell);
-	}
+	for (size_t i = 0; i < count; i++)
+		sim_put(table, cells[i]);
 }
 
 void sim_put_figures(
@@ -161,43 +141,16 @@ void sim_put_figures(
 		bool known = !(figures[i] & SIM_IF_ANY(0)) || of->count > 0;
 		bool width = figures[i] & SIM_CI95(0);
 		double value = width ? sim_stats_ci95(of) : sim_stats_mean(of);
-		put(table, known ? SIM_REAL(value) : SIM_NONE);
+		sim_put(table, known ? SIM_REAL(value) : SIM_NONE);
 	}
 }
 
-static void fact(struct sim_report *report, const char *name, struct sim_cell cell)
+void sim_fact(struct sim_report *report, const char *name, struct sim_cell cell)
 {
 	report->facts = sim_grow(report->facts, &report->fact_capacity, report->fact_count + 1,
 		sizeof(*report->facts));
 	report->facts[report->fact_count++] =
-		(struct sim_fact){ .name = sim_copy_text(name), .cell = cell };
-}
-
-void sim_fact_int(struct sim_report *report, const char *name, int64_t value)
-{
-	fact(report, name, (struct sim_cell){ .kind = SIM_CELL_INT, .integer = value });
-}
-
-void sim_fact_real(struct sim_report *report, const char *name, double value, int decimals)
-{
-	fact(report, name,
-		(struct sim_cell){ .kind = SIM_CELL_REAL, .real = value, .decimals = decimals });
-}
-
-void sim_fact_bool(struct sim_report *report, const char *name, bool value)
-{
-	fact(report, name, (struct sim_cell){ .kind = SIM_CELL_BOOL, .integer = value });
-}
-
-void sim_fact_text(struct sim_report *report, const char *name, const char *value)
-{
-	fact(report, name,
-		(struct sim_cell){ .kind = SIM_CELL_TEXT, .text = sim_copy_text(value) });
-}
-
-void sim_fact_none(struct sim_report *report, const char *name)
-{
-	fact(report, name, (struct sim_cell){ .kind = SIM_CELL_NONE });
+		(struct sim_fact){ .name = sim_copy_text(name), .cell = own(cell) };
 }
 
 void sim_note(struct sim_report *report, const char *format, ...)

@@ -45,15 +45,6 @@ struct sim_table *sim_report_table(struct sim_report *report, const char *name, 
 #define SIM_TABLE(run, name, title, columns)                                                       \
 	sim_report_table((run)->report, name, title, SIM_TABLE_ALL, columns,                       \
 		sizeof(columns) / sizeof(*(columns)))
-/* Starts a row; then one put per column, left to right (missing ones at the end stay empty). */
-void sim_row(struct sim_table *table);
-void sim_put_int(struct sim_table *table, int64_t value);
-void sim_put_real(struct sim_table *table, double value);
-void sim_put_bool(struct sim_table *table, bool value);
-void sim_put_text(struct sim_table *table, const char *value); /* copied */
-void sim_put_none(struct sim_table *table);
-
-/* A row, or the first cells of it, at one blow. */
 enum sim_cell_kind {
 	SIM_CELL_NONE,
 	SIM_CELL_INT,
@@ -64,7 +55,7 @@ enum sim_cell_kind {
 
 struct sim_cell {
 	enum sim_cell_kind kind;
-	int decimals;
+	int decimals; /* of a fact; in a table the column says it */
 	union {
 		int64_t integer;
 		double real;
@@ -73,9 +64,15 @@ struct sim_cell {
 };
 #define SIM_INT(value)	((struct sim_cell){ .kind = SIM_CELL_INT, .integer = (int64_t)(value) })
 #define SIM_REAL(value) ((struct sim_cell){ .kind = SIM_CELL_REAL, .real = (double)(value) })
+#define SIM_DECIMALS(value, places)                                                                \
+	((struct sim_cell){ .kind = SIM_CELL_REAL, .real = (double)(value), .decimals = (places) })
 #define SIM_BOOL(value) ((struct sim_cell){ .kind = SIM_CELL_BOOL, .integer = (value) })
 #define SIM_TEXT(value) ((struct sim_cell){ .kind = SIM_CELL_TEXT, .text = (value) })
 #define SIM_NONE	((struct sim_cell){ .kind = SIM_CELL_NONE })
+/* Starts a row; then one cell per column, left to right (missing ones at the end stay empty). */
+void sim_row(struct sim_table *table);
+void sim_put(struct sim_table *table, struct sim_cell cell); /* a text is copied */
+/* A row, or the first cells of it, at one blow. */
 #define SIM_ROW(table, ...)                                                                        \
 	sim_put_row(table, (struct sim_cell[]){ __VA_ARGS__ },                                     \
 		sizeof((struct sim_cell[]){ __VA_ARGS__ }) / sizeof(struct sim_cell))
@@ -90,12 +87,8 @@ void sim_put_figures(
 #define SIM_PUT_FIGURES(table, stats, figures)                                                     \
 	sim_put_figures(table, stats, figures, sizeof(figures) / sizeof(*(figures)))
 
-/* One named value, top level in JSON, a line of its own in text. */
-void sim_fact_int(struct sim_report *report, const char *name, int64_t value);
-void sim_fact_real(struct sim_report *report, const char *name, double value, int decimals);
-void sim_fact_bool(struct sim_report *report, const char *name, bool value);
-void sim_fact_text(struct sim_report *report, const char *name, const char *value);
-void sim_fact_none(struct sim_report *report, const char *name); /* "never", null in JSON */
+/* One named value, top level in JSON, a line of its own in text; none is "never", null in JSON. */
+void sim_fact(struct sim_report *report, const char *name, struct sim_cell cell);
 /* A remark under the tables; "notes" in JSON. */
 __attribute__((format(printf, 2, 3))) void sim_note(
 	struct sim_report *report, const char *format, ...);

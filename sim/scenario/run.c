@@ -78,8 +78,8 @@ static void begin_row(struct sim_table *table, const struct sweep_state *state, 
 {
 	sim_row(table);
 	for (size_t i = 0; i < state->scenario->sweep_count; i++)
-		sim_put_text(table, state->scenario->sweeps[i].values[state->at[i]]);
-	sim_put_text(table, who);
+		sim_put(table, SIM_TEXT(state->scenario->sweeps[i].values[state->at[i]]));
+	sim_put(table, SIM_TEXT(who));
 }
 
 /* ---- One run ---- */
@@ -138,11 +138,11 @@ static void put_windows(struct sim_table *table, const struct sweep_state *state
 	for (size_t second = 0; second < result->window_count; second++) {
 		const struct sim_traffic_window *row = &result->windows[second];
 		begin_row(table, state, who);
-		sim_put_int(table, (int64_t)second);
-		sim_put_int(table, row->attempts);
-		sim_put_int(table, row->rejected);
-		sim_put_int(table, row->goodput);
-		sim_put_int(table, row->timed_out);
+		sim_put(table, SIM_INT(second));
+		sim_put(table, SIM_INT(row->attempts));
+		sim_put(table, SIM_INT(row->rejected));
+		sim_put(table, SIM_INT(row->goodput));
+		sim_put(table, SIM_INT(row->timed_out));
 	}
 }
 

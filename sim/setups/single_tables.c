@@ -67,12 +67,11 @@ static struct sim_table *sample_table(
 static void sample_row(struct sim_table *table, const struct sim_single_result *results,
 	uint64_t *const *backlogs, size_t count, size_t second)
 {
-	sim_row(table);
-	sim_put_int(table, (int64_t)second);
+	SIM_ROW(table, SIM_INT(second));
 	for (size_t i = 0; i < count; i++) {
-		sim_put_int(table, results[i].windows.rows[second].offered);
-		sim_put_int(table, results[i].windows.rows[second].goodput);
-		sim_put_int(table, (int64_t)backlogs[i][second]);
+		sim_put(table, SIM_INT(results[i].windows.rows[second].offered));
+		sim_put(table, SIM_INT(results[i].windows.rows[second].goodput));
+		sim_put(table, SIM_INT(backlogs[i][second]));
 	}
 }
 
@@ -110,12 +109,10 @@ static uint64_t backlog_after_outage(const struct sim_single_result *result)
 
 static void single_facts(struct sim_run *run, const struct sim_single_result *result)
 {
-	sim_fact_bool(run->report, "heals", result->end == SIM_HEALED);
-	if (result->heal_second >= 0)
-		sim_fact_int(run->report, "heal_second", result->heal_second);
-	else
-		sim_fact_none(run->report, "heal_second");
-	sim_fact_text(run->report, "end", sim_end_name(result->end));
+	sim_fact(run->report, "heals", SIM_BOOL(result->end == SIM_HEALED));
+	sim_fact(run->report, "heal_second",
+		result->heal_second >= 0 ? SIM_INT(result->heal_second) : SIM_NONE);
+	sim_fact(run->report, "end", SIM_TEXT(sim_end_name(result->end)));
 }
 
 static void put_ends(struct sim_run *run, const struct sim_single_result *results, size_t count,
