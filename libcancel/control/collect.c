@@ -112,20 +112,14 @@ static void read_slots(struct collector *c)
 		l->entry_count += t->entry_count;
 		l->task_count++;
 	}
-	for (uint32_t r = 0; r < l->resource_count; r++) {
-		c->totals.use[r].wait_ns += folded[r].wait_ns;
-		c->totals.use[r].hold_ns += folded[r].hold_ns;
-		c->totals.use[r].evicted += folded[r].evicted;
-		c->totals.use[r].waits += folded[r].waits;
-		c->totals.use[r].acquires += folded[r].acquires;
-	}
+	for (uint32_t r = 0; r < l->resource_count; r++)
+		ended_use_add(&c->totals.use[r], &folded[r]);
 }
 
-static void fill_resource(struct collector *c, uint32_t index)
+void collect_resource(
+	uint32_t index, const struct ended_use *ended, struct cancel_ledger_resource *r)
 {
 	const struct resource *from = resource_at(index);
-	struct cancel_ledger_resource *r = &c->resources[index];
-	const struct ended_use *ended = &c->totals.use[index];
 	*r = (struct cancel_ledger_resource){
 		.type = (enum cancel_resource_type)resource_type(resource_id(index)),
 		.capacity = from->capacity,
@@ -153,5 +147,5 @@ void collect(struct collector *c, uint64_t now_ns)
 	l->late = c->totals.late;
 	l->ended_active_ns = c->totals.ended_active_ns;
 	for (uint32_t r = 0; r < l->resource_count; r++)
-		fill_resource(c, r);
+		collect_resource(r, &c->totals.use[r], &c->resources[r]);
 }

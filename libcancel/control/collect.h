@@ -25,6 +25,10 @@ struct collector {
 int collector_init(struct collector *c, uint32_t task_limit);
 void collector_free(struct collector *c);
 
+/* One resource as a ledger shows it, with what ended tasks made of it. Any thread. */
+void collect_resource(
+	uint32_t index, const struct ended_use *ended, struct cancel_ledger_resource *resource);
+
 /* Fills c->ledger with the instant now_ns. Controller thread only. */
 void collect(struct collector *c, uint64_t now_ns);
 

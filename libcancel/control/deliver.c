@@ -166,10 +166,8 @@ void deliver_unlock_after_fork(bool child)
 
 int cancel_deliver(struct cancel_task task)
 {
-	if (own_thread) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return CANCEL_ESTATE;
-	}
 	if (!library_is_on())
 		return CANCEL_ESTATE;
 	struct slot *s = slot_at(id_index(task.id));

@@ -172,10 +172,8 @@ static int start(const struct cancel_config *config)
 int cancel_start(const struct cancel_config *config)
 {
 	int error = CANCEL_ESTATE;
-	if (own_thread) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return error;
-	}
 	pthread_mutex_lock(&lifecycle);
 	if (!started) {
 		error = start(config);
@@ -190,10 +188,8 @@ int cancel_start(const struct cancel_config *config)
 int cancel_stop(void)
 {
 	int error = CANCEL_ESTATE;
-	if (own_thread) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return error;
-	}
 	pthread_mutex_lock(&lifecycle);
 	if (started) {
 		store_release(&library_state.phase, LIBRARY_OFF);
@@ -211,10 +207,8 @@ int cancel_stop(void)
 int cancel_set_option(const char *name, const char *value)
 {
 	int error = CANCEL_ESTATE;
-	if (own_thread) { /* stop would wait for it, and it for stop */
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread()) /* stop would wait for it, and it for stop */
 		return error;
-	}
 	pthread_mutex_lock(&lifecycle);
 	if (started) {
 		error = options_set(&options, name, value, true);
@@ -227,10 +221,8 @@ int cancel_set_option(const char *name, const char *value)
 
 int cancel_option(uint32_t index, const char **name, char value[CANCEL_TEXT_MAX], bool *writable)
 {
-	if (own_thread) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return CANCEL_ESTATE;
-	}
 	pthread_mutex_lock(&lifecycle);
 	int error = started ? options_text(&options, index, name, value, writable) : CANCEL_ESTATE;
 	pthread_mutex_unlock(&lifecycle);

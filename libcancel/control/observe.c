@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libcancel/control/collect.h"
 #include "libcancel/control/controller.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/library_state.h"
@@ -89,19 +90,9 @@ static void add_live(struct cancel_resource_info *resources, uint32_t n)
 
 static void describe(uint32_t index, const struct ended_use *ended, struct cancel_resource_info *r)
 {
-	const struct resource *from = resource_at(index);
-	struct cancel_ledger_resource *l = &r->ledger;
 	*r = (struct cancel_resource_info){ 0 };
-	memcpy(r->name, from->name, sizeof r->name);
-	memcpy(l->conflicts, from->conflicts, sizeof l->conflicts);
-	l->type = (enum cancel_resource_type)resource_type(resource_id(index));
-	l->capacity = from->capacity;
-	l->ended_wait_ns = ended->wait_ns;
-	l->ended_hold_ns = ended->hold_ns;
-	l->ended_evicted = ended->evicted;
-	l->orphan_stall_ns = ended->orphan_stall_ns;
-	l->waits = ended->waits;
-	l->acquires = ended->acquires;
+	memcpy(r->name, resource_at(index)->name, sizeof r->name);
+	collect_resource(index, ended, &r->ledger);
 }
 
 size_t cancel_snapshot_resources(struct cancel_resource_info *resources, size_t capacity)

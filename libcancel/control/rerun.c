@@ -235,10 +235,8 @@ enum cancel_rerun_answer cancel_rerun(struct cancel_task task, struct cancel_tic
 	bool borrowed;
 	if (!task.id)
 		return CANCEL_RERUN;
-	if (own_thread) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return CANCEL_DROP;
-	}
 	struct slot *s = task_hold(task.id, &borrowed);
 	if (!s)
 		return CANCEL_DROP;

@@ -216,8 +216,8 @@ static void take_entries(struct pass *p)
 	}
 }
 
-/* An episode over its SLO counts as late while it is held up, or has only just become late. One
- * that simply runs on is a long task with an SLO that does not fit it: told apart, so that three
+/* An episode over its SLO counts as late while it is held up, or has only just become late. A task
+ * that merely keeps running has an SLO that is too short for it. It is counted apart, so that three
  * reports are not an overload of everything else. */
 static void take_episode(struct pass *p, uint64_t *open_ns)
 {

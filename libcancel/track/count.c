@@ -63,10 +63,8 @@ void count_reset(void)
 void count_untracked(void)
 {
 	static _Thread_local uint32_t seen, unreported;
-	if (unlikely(own_thread)) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return;
-	}
 	unreported++;
 	if (likely(seen >= UNTRACKED_EXACT && unreported < UNTRACKED_EXACT))
 		return;

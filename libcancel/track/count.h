@@ -11,6 +11,7 @@
 #include <cancel/observe.h>
 
 #include "libcancel/sys/order.h"
+#include "libcancel/track/library_state.h"
 
 /* What a hot call can meet: a subset of CANCEL_COUNTERS. */
 #define HOT_COUNTERS(X)                                                                            \
@@ -38,6 +39,15 @@ extern internal _Atomic uint64_t count_global[CANCEL_COUNTER_COUNT];
 static inline void count(enum cancel_counter counter)
 {
 	add_relaxed(&count_global[counter], 1);
+}
+
+/* What a call by an action or a listener gets: it is counted, and the caller does nothing. */
+static inline bool count_own_thread(void)
+{
+	if (likely(!own_thread))
+		return false;
+	count(CANCEL_COUNT_called_from_action);
+	return true;
 }
 
 /* Owner only: one relaxed store. */

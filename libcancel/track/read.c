@@ -114,12 +114,10 @@ static void add_folded(uint64_t mask, bool slo, const struct ended_use *use, str
 {
 	for (; mask; mask &= mask - 1) {
 		uint32_t r = (uint32_t)__builtin_ctzll(mask);
-		if (slo)
-			sum[r].wait_ns += use[r].wait_ns;
-		sum[r].hold_ns += use[r].hold_ns;
-		sum[r].evicted += use[r].evicted;
-		sum[r].waits += use[r].waits;
-		sum[r].acquires += use[r].acquires;
+		struct ended_use counted = use[r];
+		if (!slo)
+			counted.wait_ns = 0;
+		ended_use_add(&sum[r], &counted);
 	}
 }
 

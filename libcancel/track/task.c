@@ -244,10 +244,8 @@ void cancel_bind(struct cancel_task task)
 {
 	if (!task.id)
 		return;
-	if (unlikely(own_thread)) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return;
-	}
 	if (unlikely(current_slot)) {
 		count(CANCEL_COUNT_nested_task);
 		return;
@@ -271,10 +269,8 @@ static struct slot *own_current(uint64_t id)
 	struct slot *s = current_slot;
 	if (likely(s && task_id(s) == id))
 		return s;
-	if (unlikely(own_thread)) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return NULL;
-	}
 	struct slot *other = slot_at(id_index(id));
 	bool lives = other && state_word_is(load_acquire(&other->state_word), id);
 	count(lives ? CANCEL_COUNT_wrong_thread : CANCEL_COUNT_stale_task);
@@ -317,10 +313,8 @@ void cancel_task_end(struct cancel_task task)
 	bool borrowed = false;
 	if (!task.id)
 		return;
-	if (unlikely(own_thread)) {
-		count(CANCEL_COUNT_called_from_action);
+	if (count_own_thread())
 		return;
-	}
 	struct slot *s = task_hold(task.id, &borrowed);
 	if (unlikely(!s))
 		return;

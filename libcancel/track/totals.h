@@ -13,6 +13,16 @@ struct ended_use { /* of one resource by ended tasks, cumulative */
 	uint64_t wait_ns, hold_ns, evicted, orphan_stall_ns, waits, acquires;
 };
 
+static inline void ended_use_add(struct ended_use *sum, const struct ended_use *use)
+{
+	sum->wait_ns += use->wait_ns;
+	sum->hold_ns += use->hold_ns;
+	sum->evicted += use->evicted;
+	sum->orphan_stall_ns += use->orphan_stall_ns;
+	sum->waits += use->waits;
+	sum->acquires += use->acquires;
+}
+
 struct totals { /* a sum over all shards */
 	struct ended_use use[CANCEL_RESOURCES_MAX];
 	uint64_t completed, late, ended_active_ns;

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every source names its licence in the first lines and is as clang-format leaves it.
+# Every source names its licence in the first lines and is as clang-format leaves it. What clang-format does not decide
+# is checked here: the columns of comments, rulers, guards, includes, and sizeof without parentheses for expressions.
 # usage: sources.sh SOURCE-DIR CLANG-FORMAT
 set -eu
 cd "$1"
@@ -23,4 +24,22 @@ if [ -n "$long" ]; then
 	echo "$long" >&2
 	status=1
 fi
+# found PATTERN WHAT FILES...: no line of the files may match.
+found() {
+	pattern=$1 what=$2
+	shift 2
+	lines=$(grep -nE "$pattern" "$@" | grep -vE 'sizeof\((struct|enum|const|void|char|u?int|size_t|uint[0-9]+_t|max_align_t|wide)' || true)
+	[ -z "$lines" ] && return 0
+	echo "$lines" | sed "s|\$| <- $what|" >&2
+	status=1
+}
+one_hand=$(find include libcancel tests/libcancel tests/race -name '*.[ch]' | sort)
+found '^#include <libcancel/' 'our own headers stand in quotes' $one_hand
+found '^/\* ---- .*[^/]$' 'a ruler is one line' $one_hand
+found 'sizeof\([a-z_*&]' 'sizeof takes an expression without parentheses' $one_hand
+found '^#ifndef [A-Z_]*_H$' 'a guard begins with CANCEL_' /dev/null $(grep -LE '^#ifndef CANCEL_[A-Z_]+_H$' $(echo "$one_hand" | grep '\.h$') || true)
+for file in $one_hand; do
+	widest=$(LC_ALL=C.UTF-8 wc -L <"$file")
+	[ "$widest" -le 100 ] || { echo "$file: a line of $widest columns" >&2; status=1; }
+done
 exit $status

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What tasks of its class and signature usually take, less its age. One that has outlived the median
- * is an exception already, and its own progress says more.
+ * What tasks of its class and signature usually take, less its age. One that has outlived the
+ * median is an exception already, and its own progress says more.
  */
 #include "libcancel/core/estimate.h"
 
