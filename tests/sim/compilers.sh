@@ -17,7 +17,8 @@ trap 'rm -rf "$work"' EXIT
 flags="-std=c17 -O1 -w -ffp-contract=off -D_GNU_SOURCE -include $work/version.h"
 echo '#define CANCEL_SIM_VERSION "test"' >"$work/version.h"
 flags="$flags -I$source_dir -I$source_dir/include $(pkg-config --cflags jansson inih)"
-ls "$source_dir"/sim/*/*.c "$source_dir"/libcancel/core/*.c "$source_dir"/libcancel/admission/*.c |
+find "$source_dir/sim" "$source_dir/libcancel/base" "$source_dir/libcancel/core" \
+	"$source_dir/libcancel/admission" -name '*.c' | sort |
 	nl -w1 -s' ' | sed "s#\([0-9]*\) \(.*\)#$other $flags -c \2 -o $work/\1.o#" |
 	xargs -P2 -I{} sh -c '{}'
 "$other" "$work"/*.o -o "$work/cancel-sim" $(pkg-config --libs jansson inih) -lm
