@@ -69,7 +69,6 @@ static uint32_t order_types(const struct cancel_darc *darc, uint32_t *order)
 	uint32_t count = 0;
 	for (uint32_t t = 0; t < darc->types; t++) {
 		uint32_t at = count;
-
 		if (!darc->type[t].mean_ns)
 			continue;
 		for (; at && darc->type[order[at - 1]].mean_ns > darc->type[t].mean_ns; at--)
@@ -89,7 +88,6 @@ static void set_groups(struct cancel_darc *darc, const uint32_t *order, uint32_t
 	for (uint32_t i = 0; i < count; i++) {
 		struct cancel_darc_type *type = &darc->type[order[i]];
 		const uint64_t limit_ns = fixed_times(shortest_ns, darc->group_milli) / 1000;
-
 		if (!i || type->mean_ns > limit_ns) {
 			group += i ? 1 : 0;
 			shortest_ns = type->mean_ns;
@@ -106,7 +104,6 @@ static void reserve_workers(struct cancel_darc *darc, const uint32_t *order, uin
 	uint32_t next = 0;
 	for (uint32_t i = 0, end; i < count; i = end) {
 		uint64_t share_ppm = 0;
-
 		for (end = i; end < count; end++) {
 			if (darc->type[order[end]].group != darc->type[order[i]].group)
 				break;
@@ -147,14 +144,12 @@ static void close_profile(struct cancel_darc *darc)
 	for (uint32_t t = 0; t < darc->types; t++) {
 		const uint32_t now_ppm = share_of(&darc->type[t], total_ns);
 		const uint32_t was_ppm = darc->type[t].share_ppm;
-
 		moved |= (now_ppm > was_ppm ? now_ppm - was_ppm : was_ppm - now_ppm) >
 			 darc->change_ppm;
 		moved |= darc->type[t].count && !darc->type[t].mean_ns;
 	}
 	for (uint32_t t = 0; t < darc->types; t++) {
 		struct cancel_darc_type *type = &darc->type[t];
-
 		if (moved) {
 			type->share_ppm = share_of(type, total_ns);
 			if (type->count)

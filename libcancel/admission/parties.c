@@ -124,7 +124,6 @@ static int donor_of(const struct cancel_parties *parties, uint32_t r, uint32_t n
 	int found = -1;
 	for (uint32_t c = 0; c < parties->classes; c++) {
 		const int64_t slack = slack_ppm(parties, c);
-
 		if (c == needy || parties->held[c][r] <= UNITS_MIN || slack < parties->low_ppm)
 			continue;
 		if (found < 0 || slack > slack_ppm(parties, (uint32_t)found))
@@ -138,7 +137,6 @@ static bool give_more(struct cancel_parties *parties, uint32_t c)
 	for (uint32_t i = 0; i < parties->resources; i++) {
 		const uint32_t r = (parties->turn[c] + i) % parties->resources;
 		const int donor = parties->free[r] ? -1 : donor_of(parties, r, c);
-
 		if (!parties->free[r] && donor < 0)
 			continue;
 		if (donor < 0)
@@ -162,7 +160,6 @@ static bool take_some(struct cancel_parties *parties, uint32_t c)
 {
 	for (uint32_t i = 0; i < parties->resources; i++) {
 		const uint32_t r = (parties->turn[c] + i) % parties->resources;
-
 		if (parties->held[c][r] <= UNITS_MIN)
 			continue;
 		parties->held[c][r]--;

@@ -98,7 +98,6 @@ static uint64_t percentile(uint64_t *samples, uint32_t count, uint32_t ppm)
 	const uint32_t keep = rank ? rank : 1;
 	for (uint32_t n = count;; n--) {
 		uint32_t largest = 0;
-
 		for (uint32_t i = 1; i < n; i++)
 			if (samples[i] > samples[largest])
 				largest = i;

@@ -42,7 +42,6 @@ static inline uint64_t fixed_divide_wide(uint64_t high, uint64_t low, uint64_t d
 	uint64_t quotient = 0;
 	for (uint32_t bit = 64; bit-- > 0;) {
 		uint64_t carry = high >> 63;
-
 		high = high << 1 | (low >> bit & 1);
 		if (carry || high >= denominator) {
 			high -= denominator;
@@ -100,7 +99,6 @@ static inline uint64_t fixed_median(uint64_t *values, uint32_t count)
 	for (uint32_t i = 1; i < count; i++) {
 		uint64_t value = values[i];
 		uint32_t j = i;
-
 		for (; j > 0 && values[j - 1] > value; j--)
 			values[j] = values[j - 1];
 		values[j] = value;

@@ -159,7 +159,6 @@ static uint64_t pass_on(const struct flow *f, const struct use *use, uint64_t bl
 	for (uint32_t i = first; i != NONE; i = f->h->waits[i].next_of_task) {
 		const struct waiting *wait = &f->h->waits[i];
 		uint64_t part_ns = fixed_scale(passed_ns, concurrent_ns(f, wait, use), waited_ns);
-
 		f->h->waits[wait->group].next_ns += part_ns;
 		kept_ns -= part_ns;
 	}
@@ -187,7 +186,6 @@ static void spread(struct flow *f, const struct instance *instance, uint8_t mask
 	for (uint32_t i = instance->first_use; i != NONE; i = f->c->uses[i].next_of_instance) {
 		struct use *use = &f->c->uses[i];
 		uint64_t blame_ns, kept_ns;
-
 		if (use->overlap_ns == 0 || !blocks(f, use, instance->resource, mask))
 			continue;
 		blame_ns = fixed_scale(delay_ns, use_within(f, use, span_ns), divisor_ns);
@@ -204,7 +202,6 @@ static void inject(const struct flow *f)
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
 		struct waiting *wait = &f->h->waits[i];
 		uint64_t delay_ns = wait->delta_ns;
-
 		if (!wait->bears_slo)
 			continue;
 		if (f->c->types[wait->resource] == CANCEL_MEMORY)
@@ -219,7 +216,6 @@ static void find_ended(struct flow *f)
 	for (uint32_t r = 0; r < f->w->resource_count; r++) {
 		const struct window_resource *res = &f->w->resources[r];
 		uint64_t ended_ns = res->wait_ns - res->active_wait_ns;
-
 		f->ended_ns[r] =
 			ended_ns ? fixed_scale(ended_ns, charged_ns(f, r), res->wait_ns) : 0;
 	}
@@ -247,7 +243,6 @@ static void spread_ended(struct flow *f)
 		const struct instance *instance = &f->c->instances[i];
 		uint64_t delay_ns = ended_share_ns(f, instance);
 		uint8_t mask = 0;
-
 		if (delay_ns == 0)
 			continue;
 		for (uint32_t k = instance->first_group; k != NONE; k = f->h->waits[k].next_group)
@@ -268,14 +263,12 @@ static bool hop(struct flow *f)
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
 		struct waiting *group = &f->h->waits[i];
 		const struct instance *instance = &f->c->instances[group->instance];
-
 		if (group->blame_ns)
 			spread(f, instance, group->blocked_by, span_of(f, instance),
 				group->divisor_ns, group->blame_ns);
 	}
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
 		struct waiting *group = &f->h->waits[i];
-
 		group->blame_ns = group->next_ns;
 		group->next_ns = 0;
 		more |= group->blame_ns != 0;
@@ -315,7 +308,6 @@ static uint64_t hand_on_from(const struct flow *f, uint32_t r, uint64_t waited_n
 		return kept_ns;
 	for (uint32_t q = 0; q < f->w->resource_count; q++) {
 		uint64_t part_ns;
-
 		if (f->c->types[q] == CANCEL_QUEUE)
 			continue;
 		part_ns = fixed_scale(
@@ -338,7 +330,6 @@ static bool hand_on(struct flow *f)
 		waited_ns += f->c->types[r] == CANCEL_QUEUE ? 0 : f->ended_ns[r];
 	for (uint32_t r = 0; r < f->w->resource_count; r++) {
 		uint64_t kept_ns = f->nobody_ns[r];
-
 		if (kept_ns && waited_ns)
 			kept_ns = hand_on_from(f, r, waited_ns, ended_ns);
 		more |= kept_ns != f->nobody_ns[r];
@@ -367,7 +358,6 @@ static void remember(const struct flow *f)
 		uint32_t slot = f->ledger->tasks[use->task].slot;
 		struct past_usage *usage = &past_usages(f->h, slot)[use->position];
 		uint32_t age;
-
 		if (use->blame_ns == 0)
 			continue;
 		if (use->since_ns)
@@ -385,7 +375,6 @@ static bool find_stuck(const struct flow *f)
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
 		const struct waiting *wait = &f->h->waits[i];
 		const struct instance *instance;
-
 		if (!wait->overdue || f->c->types[wait->resource] == CANCEL_MEMORY)
 			continue;
 		instance = &f->c->instances[wait->instance];

@@ -45,7 +45,6 @@ static enum cancel_cause qualify(const struct candidates *c, const struct inputs
 	*significant_mask = 0;
 	for (uint32_t r = 0; r < in->window->resource_count; r++) {
 		uint64_t rooted_us = attribute_rooted_us(in->attribution, r);
-
 		if (c->contention_ppm[r] == 0 ||
 			fixed_ppm(usages[r].blame_us, rooted_us) < in->settings->blame_ppm)
 			continue;
@@ -234,14 +233,12 @@ static void drop_blocked(struct candidates *c, const struct inputs *in)
 	for (uint32_t i = 0; i < in->contended->use_count; i++) {
 		const struct use *use = &in->contended->uses[i];
 		uint8_t r = in->contended->instances[use->instance].resource;
-
 		if (c->contended_mask >> r & 1 &&
 			exclusion_cause(in, &in->ledger->tasks[use->task]))
 			blocked_us[r] += usage_blame_us(in, use);
 	}
 	for (uint32_t r = 0; r < in->window->resource_count; r++) {
 		uint64_t rooted_us = attribute_rooted_us(in->attribution, r);
-
 		if (blocked_us[r] == 0 ||
 			fixed_ppm(blocked_us[r], rooted_us) < in->settings->held_back_ppm)
 			continue;
@@ -263,7 +260,6 @@ static void find_blocker(struct candidates *c, const struct inputs *in)
 		uint8_t r = in->contended->instances[use->instance].resource;
 		uint64_t blame_us = usage_blame_us(in, use);
 		enum cancel_cause cause = exclusion_cause(in, t);
-
 		if (!(c->excluded_mask >> r & 1) || cause == CANCEL_CAUSE_NONE || blame_us == 0)
 			continue;
 		if (blame_us < max_us || (blame_us == max_us && t->sequence > c->blocker.sequence))
@@ -349,7 +345,6 @@ static void weigh_all(struct candidates *c, const struct inputs *in)
 	for (uint32_t i = 0; i < in->contended->use_count; i++) {
 		const struct use *use = &in->contended->uses[i];
 		struct past_task *past = &in->history->tasks[in->ledger->tasks[use->task].slot];
-
 		if (use->blame_ns == 0 || past->listed ||
 			!(c->contended_mask >> in->contended->instances[use->instance].resource &
 				1))
@@ -364,7 +359,6 @@ static void weigh_again(struct candidates *c, const struct inputs *in)
 {
 	for (uint32_t i = 0; i < in->contended->use_count; i++) {
 		const struct use *use = &in->contended->uses[i];
-
 		in->history->tasks[in->ledger->tasks[use->task].slot].listed = false;
 	}
 	memset(c->by_cause, 0, sizeof c->by_cause);

@@ -51,7 +51,6 @@ uint32_t choose_best(const struct cancel_choice *choice, uint32_t best[CANCEL_CA
 	for (uint32_t i = 0; i < choice->candidate_count; i++) {
 		const struct cancel_candidate *c = &choice->candidates[i];
 		uint32_t at = count;
-
 		for (; at > 0; at--) {
 			const struct cancel_candidate *b = &choice->candidates[best[at - 1]];
 			if (!choose_precedes(c->score_micro, c, b->score_micro, b))
@@ -88,7 +87,6 @@ int choose_largest(const struct cancel_choice *choice, choose_value_fn value)
 	for (uint32_t i = 0; i < choice->candidate_count; i++) {
 		const struct cancel_candidate *c = &choice->candidates[i];
 		uint64_t v = value(choice, c);
-
 		if (best < 0 || choose_precedes(v, c, best_value, &choice->candidates[best])) {
 			best = (int)i;
 			best_value = v;

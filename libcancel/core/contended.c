@@ -25,7 +25,6 @@ static uint32_t find(const struct contended *c, uint8_t resource, uint32_t numbe
 	uint32_t b = (uint32_t)hash_mix((uint64_t)resource << 32 | number) & mask;
 	for (; c->buckets[b]; b = (b + 1) & mask) {
 		const struct instance *instance = &c->instances[c->buckets[b] - 1];
-
 		if (instance->resource == resource && instance->number == number)
 			return c->buckets[b] - 1;
 	}
@@ -108,7 +107,6 @@ static void find_blocking_modes(const struct contended *c, struct instance *inst
 		changed = false;
 		for (uint32_t m = 0; m < CANCEL_LOCK_MODES_MAX; m++) {
 			uint8_t before = instance->blocked_by[m];
-
 			for (uint32_t a = 0; a < CANCEL_LOCK_MODES_MAX; a++) {
 				if (instance->first_since_ns[a] == NEVER ||
 					instance->first_since_ns[a] > instance->first_since_ns[m])
@@ -206,7 +204,6 @@ static void add_uses(struct contended *c, struct history *h, const struct cancel
 		uint32_t count = window_entry_count(ledger, t);
 		const struct cancel_ledger_entry *e = &ledger->entries[t->first_entry];
 		const struct past_entry *known;
-
 		if (t->slot >= h->task_limit)
 			continue;
 		known = past_entries(h, t->slot);
@@ -225,7 +222,6 @@ static void take_resources(
 {
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		const struct cancel_ledger_resource *res = &ledger->resources[r];
-
 		c->types[r] = res->type;
 		memcpy(c->conflicts[r], lock_modes_in_force(res->conflicts),
 			sizeof c->conflicts[r]);

@@ -85,7 +85,6 @@ static uint64_t mean_in_flight(struct detect *d, uint64_t from_ns, uint64_t to_n
 	uint64_t sum = 0, count = 0;
 	for (uint32_t back = 0; back < d->sample_count; back++) {
 		const struct detect_sample *s = sample_at(d, back);
-
 		if (s->at_ns <= from_ns)
 			break;
 		if (s->at_ns > to_ns)

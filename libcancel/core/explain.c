@@ -78,7 +78,6 @@ void cancel_explain(const struct cancel_decision *d, struct cancel_explanation *
 			.score_micro = fixed_scale(
 				target->gain_micro[r], d->contention_ppm[r], CANCEL_PPM),
 		};
-
 		if (d->blamed_mask >> r & 1 && part.blame_ppm)
 			add_part(x, &part);
 	}

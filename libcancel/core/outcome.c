@@ -60,7 +60,6 @@ void outcomes_add(struct outcomes *o, const struct cancel_decision *decision, ui
 	};
 	for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
 		struct outcome_record *other = &o->records[i];
-
 		if (other != record && other->used && other->outcome.task == record->outcome.task)
 			close_record(other); /* the second attempt takes its place */
 	}
@@ -129,7 +128,6 @@ void outcomes_take_events(struct outcomes *o, const struct cancel_ledger *ledger
 	for (uint32_t e = 0; e < ledger->event_count; e++) {
 		for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
 			struct outcome_record *record = &o->records[i];
-
 			if (record->used && !record->outcome.final &&
 				record->outcome.task == ledger->events[e].task)
 				take_event(o, record, &ledger->events[e]);
@@ -174,7 +172,6 @@ void outcomes_step(struct outcomes *o, struct history *h, const struct detect *d
 		struct outcome_record *record = &o->records[i];
 		struct cancel_outcome *out = &record->outcome;
 		struct cancel_times *times = &out->times;
-
 		if (!record->used || out->final)
 			continue;
 		record->missing = window_has(h, record->slot, out->task) ? 0 : record->missing + 1;
@@ -197,7 +194,6 @@ void outcomes_report(struct outcomes *o, struct cancel_verdict *verdict)
 {
 	for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
 		struct outcome_record *record = &o->records[i];
-
 		if (!record->used || !record->changed)
 			continue;
 		record->changed = false;
@@ -235,7 +231,6 @@ bool outcomes_escalation_due(
 {
 	for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
 		const struct outcome_record *record = &o->records[i];
-
 		if (record->used && record->acted && !record->second && !record->outcome.final &&
 			record->outcome.task == task)
 			return !answered(record) && had_its_time(record, s, now_ns);

@@ -155,7 +155,6 @@ static void report_window(const struct cancel_pipeline *p, const struct cancel_l
 	v->late = p->window.late;
 	for (uint32_t r = 0; r < p->window.resource_count; r++) {
 		const struct window_resource *res = &p->window.resources[r];
-
 		if (ledger->resources[r].type == CANCEL_MEMORY)
 			v->raw_metric[r] =
 				fixed_scale(res->evicted, 1000000000u, p->window.length_ns);

@@ -34,7 +34,6 @@ static uint64_t idle_ns(const struct inputs *in, const struct use *use)
 	for (uint32_t i = in->history->tasks[slot].first_wait; i != NONE;
 		i = in->history->waits[i].next_of_task) {
 		const struct waiting *wait = &in->history->waits[i];
-
 		if (wait->since_ns && in->contended->types[wait->resource] != CANCEL_MEMORY)
 			still_ns += fixed_minus(now_ns, wait->since_ns);
 	}
@@ -93,7 +92,6 @@ void usage_sum(const struct inputs *in, uint32_t task, uint64_t contended_mask,
 		const struct use *use = &in->contended->uses[i];
 		uint8_t r = in->contended->instances[use->instance].resource;
 		uint64_t blame_us;
-
 		if (!(contended_mask >> r & 1))
 			continue;
 		blame_us = usage_blame_us(in, use);

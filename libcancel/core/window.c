@@ -99,7 +99,6 @@ static void realign(struct history *h, uint32_t slot, const struct cancel_ledger
 	memcpy(old_usage, usage, old_count * sizeof old_usage[0]);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t j = 0;
-
 		while (j < old_count && !same_entry(&old[j], &entries[i]))
 			j++;
 		known[i] = j < old_count ? old[j]
@@ -181,7 +180,6 @@ static void note_idle(struct pass *p, const struct cancel_ledger_entry *e, struc
 	uint64_t idle_ns = 0;
 	for (uint32_t i = p->past->first_wait; i != NONE; i = p->h->waits[i].next_of_task) {
 		const struct waiting *wait = &p->h->waits[i];
-
 		if (&p->ledger->entries[wait->entry] != e && !p->is_memory[wait->resource])
 			idle_ns += wait->delta_ns;
 	}
@@ -245,7 +243,6 @@ static void take_task(struct pass *p)
 	uint8_t mark = p->h->epoch;
 	if (*seen == 0 || past->id != t->id) {
 		struct past_end replaced = { 0 };
-
 		if (*seen && *seen != SEEN_GONE) {
 			replaced = past->end;
 			mark |= SEEN_REPLACED;
@@ -272,7 +269,6 @@ static void forget_ended(struct history *h, window_ended_fn ended, void *arg)
 {
 	for (uint32_t slot = 0; slot < h->task_limit; slot++) {
 		uint8_t seen = h->seen[slot];
-
 		if (seen == h->epoch || seen == 0 || seen == SEEN_GONE)
 			continue;
 		if (seen == (h->epoch | SEEN_REPLACED)) {
@@ -301,7 +297,6 @@ static void close_resources(struct pass *p)
 		struct window_totals *now = &p->totals[r];
 		struct history_totals *before = &p->h->totals[r];
 		struct window_resource *out = &w->resources[r];
-
 		now->wait_ns += res->ended_wait_ns;
 		/* Stalls charged to a task are gone with it: only what is charged later is here. */
 		now->use_ns += p->is_memory[r] ? res->orphan_stall_ns : res->ended_hold_ns;

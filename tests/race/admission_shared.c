@@ -151,7 +151,6 @@ static void *use_budget(void *arg)
 	(void)arg;
 	for (unsigned i = 0; i < REQUESTS; i++) {
 		struct cancel_retry_call call = { 0 };
-
 		if (cancel_retry_shared_retry(budget, S, &call, false, 0))
 			atomic_fetch_add(&admitted, 1);
 	}
@@ -176,7 +175,6 @@ static void *send_and_retry(void *arg)
 	(void)arg;
 	for (unsigned i = 0; i < REQUESTS; i++) {
 		struct cancel_retry_call call = { 0 };
-
 		if (!cancel_retry_shared_send(budget, S, &call, UINT32_MAX))
 			continue;
 		cancel_retry_shared_end(budget, S, &call, CANCEL_RETRY_FAILURE);
@@ -222,7 +220,6 @@ static void every_kind_answers_to_its_name(void **state)
 		const struct cancel_bucket_options bucket = { .struct_size = sizeof bucket,
 			.rate = 10 };
 		struct cancel_retry_call call = { 0 };
-
 		assert_non_null(name);
 		assert_int_equal(cancel_retry_kind_find(name), kind);
 		budget = cancel_retry_shared_create(

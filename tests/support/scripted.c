@@ -157,7 +157,6 @@ void scripted_end(struct scripted *s, struct scripted_task *t)
 	for (uint32_t i = 0; i < t->entry_count; i++) {
 		struct cancel_ledger_entry e = shown(s, &t->entries[i]);
 		struct cancel_ledger_resource *res = &s->resources[e.resource];
-
 		if (t->t.slo_ns)
 			res->ended_wait_ns += e.wait_ns;
 		res->ended_hold_ns += e.hold_ns;
@@ -187,7 +186,6 @@ static void shuffle(struct scripted *s)
 	for (uint32_t i = s->ledger.task_count; i > 1; i--) {
 		struct cancel_ledger_task swap = s->ledger_tasks[i - 1];
 		uint32_t j;
-
 		state = state * 6364136223846793005ull + 1442695040888963407ull;
 		j = (uint32_t)(state >> 33) % i;
 		s->ledger_tasks[i - 1] = s->ledger_tasks[j];
@@ -201,7 +199,6 @@ static void make_ledger(struct scripted *s)
 	uint32_t tasks = 0, entries = 0;
 	for (uint32_t i = 0; i < SCRIPTED_TASKS; i++) {
 		struct scripted_task *t = &s->tasks[i];
-
 		if (!t->live)
 			continue;
 		t->t.first_entry = entries;

@@ -20,7 +20,6 @@ int policy_published(const struct cancel_choice *choice)
 	for (uint32_t i = 0; i < choice->candidate_count; i++) {
 		const struct cancel_candidate *c = &choice->candidates[i];
 		uint64_t value = 0;
-
 		if (c->dominated)
 			continue;
 		for (uint32_t r = 0; r < choice->resource_count; r++) {

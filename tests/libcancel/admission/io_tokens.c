@@ -121,7 +121,6 @@ static void writers_at_twice_the_drain_rate_are_held_at_it(void **state)
 	made();
 	for (uint64_t ms = 0; ms < 600000; ms += 10) {
 		const uint64_t now_ns = ms * MS, drain = 4 * MIB / 100;
-
 		if (cancel_io_tokens_admit(&io, now_ns, 8 * MIB / 100))
 			debt += 8 * MIB / 100;
 		drained += debt < drain ? debt : drain;

@@ -35,7 +35,6 @@ static void units_add_up(void)
 {
 	for (uint32_t r = 0; r < parties.resources; r++) {
 		uint32_t sum = parties.free[r];
-
 		for (uint32_t c = 0; c < parties.classes; c++) {
 			assert_true(parties.held[c][r] >= 1);
 			sum += parties.held[c][r];

@@ -80,7 +80,6 @@ static void backoff_is_full_jitter_under_a_doubling_limit(void **state)
 		const struct cancel_retry_aws_call call = { .retries = retry };
 		const uint64_t doubled_ns = S << (retry - 1);
 		const uint64_t limit_ns = doubled_ns < 20 * S ? doubled_ns : 20 * S;
-
 		assert_int_equal(cancel_retry_aws_backoff_ns(&quota, &call, 0), 0);
 		assert_int_equal(
 			cancel_retry_aws_backoff_ns(&quota, &call, 1u << 31), limit_ns / 2);

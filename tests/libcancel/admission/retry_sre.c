@@ -53,7 +53,6 @@ static void about_k_times_what_is_accepted_goes_through(void **state)
 	/* 1000 requests a second at a server that accepts the first 50 of each second. */
 	for (uint64_t ms = 0; ms < 600000; ms++) {
 		const uint64_t now_ns = ms * 1000000;
-
 		if (ms / 1000 != second) {
 			second = ms / 1000;
 			accepted_this_second = 0;

@@ -97,7 +97,6 @@ static unsigned collaborative_goodput(bool report)
 	for (uint64_t now_ns = 0; now_ns < end_ns; now_ns += gap_ns, sequence++) {
 		const uint32_t priority = cancel_dagor_priority(
 			&gate, now_ns, (uint32_t)(sequence % 4), sequence / 4);
-
 		if (!cancel_upstream_admit(&upstream, now_ns, priority))
 			continue;
 		const uint64_t shed = cancel_upstream_take_shed(&upstream);

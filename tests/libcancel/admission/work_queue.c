@@ -143,7 +143,6 @@ static int expected(enum cancel_work_order order)
 	for (unsigned i = 0; i < WORKS; i++) {
 		const struct cancel_work *a = &works[i], *b = &works[best < 0 ? 0 : best];
 		const uint64_t used_a = queue.used[a->tenant], used_b = queue.used[b->tenant];
-
 		if (!a->queued)
 			continue;
 		bool wins = best < 0;

@@ -44,7 +44,6 @@ static void large_parts_do_not_exceed_the_whole(void **state)
 	for (uint64_t part = whole; part > 0; part -= part / 2 ? part / 2 : 1) {
 		uint64_t half = part / 2 ? part / 2 : 1;
 		uint64_t share = fixed_scale(value, half, whole);
-
 		assert_true(share <= left);
 		left -= share;
 	}

@@ -8,7 +8,6 @@ static void every_bucket_begins_where_the_one_before_ends(void **state)
 	(void)state;
 	for (uint32_t i = 0; i + 1 < CANCEL_HISTOGRAM_MAX; i++) {
 		uint64_t next_ns = histogram_lower_ns(i + 1);
-
 		assert_int_equal(histogram_index(histogram_lower_ns(i)), i);
 		assert_int_equal(histogram_index(next_ns - 1), i);
 	}

@@ -495,26 +495,22 @@ static void delay_is_conserved(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct random_world w;
-
 		begin();
 		random_world_begin(&w, seed, false);
 		for (uint32_t i = 0; i < 100; i++) {
 			uint64_t rooted_ns = 0, charged_ns = 0,
 				 blamed_ns[CANCEL_RESOURCES_MAX] = { 0 };
-
 			random_world_step(&w);
 			if (!look(w.s))
 				continue;
 			for (uint32_t r = 0; r < rig.w.resource_count; r++) {
 				const struct window_resource *res = &rig.w.resources[r];
 				bool cold = r == w.pool && res->use_ns < res->wait_ns;
-
 				rooted_ns += rig.a.rooted_ns[r];
 				charged_ns += cold ? res->use_ns : res->wait_ns;
 			}
 			for (uint32_t k = 0; k < rig.c.use_count; k++) {
 				const struct use *h = &rig.c.uses[k];
-
 				blamed_ns[rig.c.instances[h->instance].resource] += h->blame_ns;
 			}
 			for (uint32_t r = 0; r < rig.w.resource_count; r++)

@@ -80,7 +80,6 @@ static void a_third_candidate_never_flips_the_winner(void **state)
 		for (uint64_t b = 0; b <= 6; b++) {
 			struct table t = { 0 };
 			int winner;
-
 			add(&t, 3 * MICRO, 1 * MICRO);
 			add(&t, 2 * MICRO, 2 * MICRO);
 			add(&t, a * MICRO, b * MICRO);
@@ -156,7 +155,6 @@ static void equals_go_by_sequence_in_any_order(void **state)
 	for (uint32_t i = 0; cancel_policies[i]; i++) {
 		struct table t = { 0 };
 		int winner;
-
 		add(&t, 2 * MICRO, 2 * MICRO);
 		add(&t, 2 * MICRO, 2 * MICRO);
 		t.candidates[0].sequence = 7;
@@ -196,7 +194,6 @@ static void the_dominance_step_never_changes_the_weighted_choice(void **state)
 		struct table t = { 0 };
 		uint32_t count = 1 + (uint32_t)(draw(&random) % (MANY - 1)), best = 0;
 		int winner;
-
 		for (uint32_t i = 0; i < count; i++)
 			add(&t, draw(&random) % 8 * MICRO, draw(&random) % 8 * MICRO);
 		winner = choose(&t, "multi-objective");

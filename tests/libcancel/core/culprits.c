@@ -125,7 +125,6 @@ static void a_full_worker_queue_behind_a_lock_is_blamed_on_the_lock(void **state
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++) {
 		struct scripted_task *worker = scripted_task(s, SCRIPTED_SLO_NS);
-
 		scripted_hold(s, worker, workers, 0, 1);
 		scripted_wait(s, worker, lock, 0, CANCEL_EXCLUSIVE);
 	}
@@ -268,7 +267,6 @@ static void stalls_of_a_lock_holder_are_passed_on_to_the_evictor(void **state)
 	scripted_hold(s, holder, lock, 0, CANCEL_EXCLUSIVE);
 	for (uint32_t i = 0; i < 10 && s->decisions == 0; i++) {
 		struct cancel_ledger_entry *d = scripted_entry(s, dump, pool, 0);
-
 		scripted_arrive(s, SCRIPTED_ARRIVALS, lock, 0, CANCEL_EXCLUSIVE);
 		d->evicted += 500;
 		d->stall_caused_ns += 45 * MS;

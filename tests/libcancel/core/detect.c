@@ -269,7 +269,6 @@ static void idle_seconds_do_not_lower_the_reference(void **state)
 	learn(&c, &b, 10, 30 * MS);
 	for (uint32_t i = 0; i < 20 * 50; i++) {
 		static struct attribution idle;
-
 		b.w.active_ns = 0;
 		contention_measure(&c, &idle, &b.w, &b.settings);
 		contention_learn(&c, &idle, &b.w, false);

@@ -209,7 +209,6 @@ static void a_culprit_that_comes_again_is_recognised(void **state)
 	for (uint32_t round = 0; round < 2; round++) {
 		struct scripted_task *culprit;
 		uint32_t before;
-
 		scripted_healthy(s, SCRIPTED_START);
 		before = s->decisions;
 		culprit = scripted_task(s, 0);

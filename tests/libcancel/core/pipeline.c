@@ -80,7 +80,6 @@ static void every_policy_and_estimator_runs_by_name(void **state)
 			bool none = cancel_policies[i] == cancel_policy_find("none");
 			struct scripted *s = scripted_new(&config);
 			uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
-
 			scripted_healthy(s, SCRIPTED_START);
 			scripted_hold(s, scripted_task(s, 0), lock, 0, CANCEL_EXCLUSIVE);
 			scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);

@@ -67,7 +67,6 @@ static void nobody_is_cancelled_who_may_not_be(void **state)
 	print_message("seeds from %llu\n", (unsigned long long)SEED);
 	for (uint64_t seed = SEED; seed < SEED + WORLDS; seed++) {
 		struct random_world w;
-
 		random_world_begin(&w, seed, true);
 		for (uint32_t i = 0; i < WINDOWS; i++) {
 			random_world_step(&w);
@@ -90,7 +89,6 @@ static void the_same_ledgers_give_the_same_verdicts_in_any_order(void **state)
 	(void)state;
 	for (uint64_t seed = SEED; seed < SEED + WORLDS; seed++) {
 		struct random_world a, b;
-
 		random_world_begin(&a, seed, true);
 		random_world_begin(&b, seed, true);
 		b.s->shuffle = (uint32_t)seed | 1;
@@ -110,7 +108,6 @@ static void add_bystanders(struct scripted *s, uint32_t lock)
 {
 	for (uint32_t i = 0; i < 5; i++) {
 		struct scripted_task *t = scripted_task(s, 0);
-
 		t->aside = true;
 		s->next_sequence--;
 		t->t.sequence = (1ull << 40) + i;
@@ -126,7 +123,6 @@ static void a_bystander_changes_no_choice(void **state)
 	(void)state;
 	for (uint64_t seed = SEED; seed < SEED + WORLDS; seed++) {
 		struct random_world a, b;
-
 		random_world_begin(&a, seed, false);
 		random_world_begin(&b, seed, false);
 		add_bystanders(b.s, b.lock);
@@ -172,7 +168,6 @@ static void fill_tasks(struct garbage *g, bool own_slots, uint64_t *random)
 {
 	for (uint32_t i = 0; i < GARBAGE_TASKS; i++) {
 		struct cancel_ledger_task *t = &g->tasks[i];
-
 		t->id = any(random);
 		t->sequence = any(random);
 		t->signature = any(random);
@@ -195,7 +190,6 @@ static void fill_entries(struct garbage *g, uint64_t *random)
 {
 	for (uint32_t i = 0; i < GARBAGE_ENTRIES; i++) {
 		struct cancel_ledger_entry *e = &g->entries[i];
-
 		e->resource = (uint8_t)random_draw(random, 70);
 		e->held_modes = (uint8_t)any(random);
 		e->wanted_mode = (uint8_t)any(random);
@@ -214,7 +208,6 @@ static void fill_resources(struct garbage *g, uint64_t *random)
 {
 	for (uint32_t i = 0; i < CANCEL_RESOURCES_MAX; i++) {
 		struct cancel_ledger_resource *r = &g->resources[i];
-
 		r->type = (enum cancel_resource_type)(1 + random_draw(random, 3));
 		r->capacity = any(random);
 		r->ended_wait_ns = any(random);

@@ -220,7 +220,6 @@ static void a_task_in_a_blocked_phase_or_rerunning_is_never_chosen(void **state)
 		struct scripted *s = scripted_new(NULL);
 		uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 		struct scripted_task *culprit;
-
 		scripted_healthy(s, SCRIPTED_START);
 		culprit = scripted_task(s, 0);
 		culprit->t.flags = cases[i].flags;
@@ -244,7 +243,6 @@ static void a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one(void **sta
 	scripted_healthy(s, SCRIPTED_START);
 	for (uint32_t i = 0; i < 3; i++) {
 		struct scripted_task *t = scripted_task(s, 0);
-
 		scripted_hold(s, t, lock, 0, CANCEL_SHARED);
 		if (i < 2)
 			t->t.flags |= CANCEL_EXEMPT;
