@@ -315,7 +315,8 @@ CANCEL_API int cancel_block(void) CANCEL_MUST_CHECK;
 CANCEL_API void cancel_allow(void);
 
 /*
- * What to do with a cancelled task after clean-up. Never blocks.
+ * What to do with a cancelled task after clean-up. Waits for an action that is running, so the
+ * caller holds no lock an action takes.
  *	CANCEL_RERUN  run it again now; it is never cancelled again and bears no old request
  *	CANCEL_WAIT   the resources it was blamed for are not calm yet: requeue it and ask again
  *	              with the same ticket (zero before the first call); the oldest goes first

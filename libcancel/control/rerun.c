@@ -201,10 +201,16 @@ static enum cancel_rerun_answer answer(
 /* ---- The call -------------------------------------------------------------------------------- */
 
 /* What it held is back, whether or not it has looked at its request; then it begins again. What it
- * did so far is wasted. */
-static void start_anew(struct slot *s, uint64_t id)
+ * did so far is wasted. The old cancel is forgotten while nobody can deliver another; false where an
+ * operator's came first, which is final. */
+static bool start_anew(struct slot *s, uint64_t id)
 {
 	task_check_released(s);
+	enum slot_state before = state_word_change_begin(s);
+	if (load_relaxed(&s->cold->reason) == CANCEL_REASON_MANUAL) {
+		state_word_change_end(s, before);
+		return false;
+	}
 	uint64_t now_ns = clock_precise_ns(), start_ns = load_relaxed(&s->episode_start_ns);
 	uint64_t open_ns = start_ns && now_ns > start_ns ? now_ns - start_ns : 0;
 	uint64_t active_ns = load_relaxed(&s->active_ns) + open_ns;
@@ -217,7 +223,8 @@ static void start_anew(struct slot *s, uint64_t id)
 	s->cold->stopped_ns = 0;
 	store_relaxed(&s->cold->acknowledged, false);
 	store_relaxed(&s->cold->reason, 0);
-	state_word_restart(s);
+	state_word_change_end(s, SLOT_RUNNING);
+	return true;
 }
 
 static void give_up(struct slot *s, uint64_t id, uint64_t now_ns)
@@ -241,14 +248,14 @@ enum cancel_rerun_answer cancel_rerun(struct cancel_task task, struct cancel_tic
 	if (!s)
 		return CANCEL_DROP;
 	enum cancel_rerun_answer says = CANCEL_RERUN;
-	if (load_relaxed(&s->cold->reason)) {
+	if (state_word_settle(s) == SLOT_DELIVERED) {
 		uint64_t now_ns = clock_precise_ns();
 		pthread_mutex_lock(&lock);
 		says = answer(s, task.id, ticket ? ticket : &none, now_ns);
 		pthread_mutex_unlock(&lock);
-		if (says == CANCEL_RERUN)
-			start_anew(s, task.id);
-		else if (says == CANCEL_DROP)
+		if (says == CANCEL_RERUN && !start_anew(s, task.id))
+			says = CANCEL_DROP;
+		if (says == CANCEL_DROP)
 			give_up(s, task.id, now_ns);
 	}
 	task_release(s, borrowed);

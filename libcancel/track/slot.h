@@ -32,7 +32,7 @@ enum slot_state {
 	SLOT_ENDING, /* its owner is folding it away */
 	SLOT_RUNNING,
 	SLOT_BLOCKED,
-	SLOT_CHANGING, /* its owner exchanges the action; lasts a few instructions */
+	SLOT_CHANGING, /* its owner exchanges the action or forgets a cancel; lasts moments */
 	SLOT_DELIVERING,
 	SLOT_DELIVERED, /* from here on … */
 			/* cancelRequested compares with >= SLOT_DELIVERING */
@@ -65,7 +65,7 @@ struct slot {
 	_Atomic uint8_t flags;
 	uint8_t last;		     /* index of the entry used last; owner only */
 	_Atomic uint64_t watch_mask; /* blamed resources not given back yet; delivery sets it
-					before DELIVERING, the owner clears it */
+					in DELIVERING, the owner clears it */
 	_Atomic uint64_t progress_done, progress_expected;
 	_Atomic uint64_t folded_mask; /* resources with something in cold.folded */
 	_Atomic uint64_t episode_start_ns, active_ns;

@@ -4,8 +4,8 @@
  * target:
  *
  *	FREE → RUNNING ⇄ BLOCKED
- *	         │ ↑ └→ CHANGING → back        owner: exchange of the action
- *	         ↓ └──────────────┐            owner: rerun, DELIVERED → RUNNING
+ *	         │ └⇄ CHANGING ⇄┐              owner: exchange of the action; rerun
+ *	         ↓              │              (DELIVERED → CHANGING → RUNNING)
  *	     DELIVERING → DELIVERED            delivery thread
  *	RUNNING, BLOCKED, DELIVERED → ENDING → FREE with the next generation        owner
  *
@@ -125,9 +125,12 @@ void state_word_change_end(struct slot *s, enum slot_state before)
 	store_release(&s->state_word, with_state(load_relaxed(&s->state_word), before));
 }
 
-void state_word_restart(struct slot *s)
+enum slot_state state_word_settle(struct slot *s)
 {
-	leave(s, SLOT_RUNNING);
+	enum slot_state state;
+	while ((state = state_in(load_acquire(&s->word))) == SLOT_DELIVERING)
+		wait_for_action(s);
+	return state;
 }
 
 struct slot *state_word_bind(uint64_t id, enum cancel_counter *why)

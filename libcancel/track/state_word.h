@@ -18,11 +18,12 @@ void state_word_close(struct slot *s);
 /* RUNNING → BLOCKED: 0; CANCEL_EREQUESTED where a cancel was delivered. Waits for an action. */
 int state_word_block(struct slot *s);
 void state_word_allow(struct slot *s);
-/* Around an exchange of the action; waits for an action. */
+/* Around a change of what the delivery thread reads and writes; waits for an action. Ends where it
+ * came from, or in RUNNING: a cancelled task starts anew. */
 enum slot_state state_word_change_begin(struct slot *s);
 void state_word_change_end(struct slot *s, enum slot_state before);
-/* DELIVERED → RUNNING: a cancelled task starts anew. */
-void state_word_restart(struct slot *s);
+/* Waits for an action; the state then. */
+enum slot_state state_word_settle(struct slot *s);
 
 /* The task of this id becomes bound to the caller; the slot, or NULL (ended, or bound). */
 struct slot *state_word_bind(uint64_t id, enum cancel_counter *why);
