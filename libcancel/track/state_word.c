@@ -128,7 +128,7 @@ void state_word_change_end(struct slot *s, enum slot_state before)
 enum slot_state state_word_settle(struct slot *s)
 {
 	enum slot_state state;
-	while ((state = state_in(load_acquire(&s->word))) == SLOT_DELIVERING)
+	while ((state = state_in(load_acquire(&s->state_word))) == SLOT_DELIVERING)
 		wait_for_action(s);
 	return state;
 }

@@ -150,7 +150,8 @@ static void a_parameter_s_type_is_told_back(void **state)
 		wire_message(&client, 'P', body, (size_t)bytes + sizeof id);
 		wire_describe(&client, 'S', "");
 		wire_sync(&client);
-		snprintf(expected, sizeof expected, "1 t(%d) T(?column?:25) Z(I)", oid);
+		int told = oid == 705 ? 25 : oid; /* unknown is taken for text */
+		snprintf(expected, sizeof expected, "1 t(%d) T(?column?:25) Z(I)", told);
 		assert_string_equal(wire_talk(&client), expected);
 	}
 }
