@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 
-#include "libcancel/base/histogram.h"
 #include "sim/base/memory.h"
 #include "sim/setups/storm.h"
 #include "sim/setups/storm_map.h"
@@ -147,7 +146,7 @@ static void put_loop(struct sim_table *table, const char *loop, const struct sum
 	SIM_ROW(table, SIM_INT(sum->storm.load_qps), SIM_REAL((double)sum->storm.hold_ns / 1e9),
 		SIM_TEXT(sum->policy), SIM_TEXT(loop), SIM_INT(t->originals),
 		SIM_REAL(done ? 100.0 * (double)(t->late + t->failed) / (double)done : 0),
-		SIM_REAL((double)histogram_quantile_ns(t->latency, 990000) / 1e6),
+		SIM_REAL((double)sim_latency_ns(t, 990000) / 1e6),
 		SIM_REAL((double)t->latency_max_ns / 1e6));
 }
 

@@ -165,8 +165,8 @@ static void plot_windows(
 struct tables {
 	struct sim_table *clients, *services, *windows;
 	struct sim_plot *over_time, *over_sweep;
-	struct sim_series *
-		*series; /* of over_sweep: its clients for each value of the second key */
+	/* Of over_sweep: its clients, for each value of the second key. */
+	struct sim_series **series;
 };
 
 /* Where a point lies along the first swept key: its value, or its place where values are words. */

@@ -16,8 +16,8 @@ struct sim_trial { /* of one seed */
 	struct sim_run *run;
 	const void *variant; /* of the lane */
 	char subject[64];    /* [a run] who stopped at a bound */
-	struct sim_world_options
-		options; /* from the keys of SIM_KEYS_WATCH, duration_s, the seed */
+	/* From the keys of SIM_KEYS_WATCH, `duration_s` and the seed. */
+	struct sim_world_options options;
 	struct cancel_pipeline_config pipeline;
 	struct sim_world *world;
 	struct sim_result result;

@@ -332,3 +332,8 @@ void world_client_ended(struct sim_world *w, const struct world_task *t, enum wo
 		settle(w, t->request, true);
 	}
 }
+
+uint64_t sim_latency_ns(const struct sim_client_totals *totals, uint32_t share_ppm)
+{
+	return histogram_quantile_ns(totals->latency, share_ppm);
+}

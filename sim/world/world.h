@@ -232,10 +232,9 @@ struct sim_client_totals {
 
 struct sim_decision { /* one verdict that named a target */
 	struct cancel_decision decision;
-	uint32_t node, client; /* the target's */
-	uint64_t sequence;     /* of the target's request */
-	uint64_t
-		hold_started_ns; /* its oldest hold on a blamed resource, at the decision; 0: none */
+	uint32_t node, client;	  /* the target's */
+	uint64_t sequence;	  /* of the target's request */
+	uint64_t hold_started_ns; /* its oldest hold on a blamed resource; 0: none */
 	uint64_t decided_ns, delivered_ns, acknowledged_ns, released_ns; /* 0: not */
 };
 
@@ -264,6 +263,8 @@ struct sim_result {
 
 void sim_world_result(const struct sim_world *world, struct sim_result *result);
 const struct sim_client_totals *sim_world_totals(const struct sim_world *world, uint32_t client);
+/* The latency that a share of the successes stay within. */
+uint64_t sim_latency_ns(const struct sim_client_totals *totals, uint32_t share_ppm);
 /* 100 ms bins of [from, to) with over 1 % of originals late, by scheduled arrival. */
 uint64_t sim_world_late_bins(const struct sim_world *world, uint64_t from_ns, uint64_t to_ns);
 /* First second >= start_s from which every window's goodput is `goodput`, give or take `slack` (a
