@@ -126,6 +126,19 @@ static void checks_are_made_again_when_the_schema_has_changed(void **state)
 	assert_int_equal(ask(session, "SELECT count(*) FROM u"), 2);
 }
 
+static void what_is_compiled_without_checks_does_not_pass_for_checked(void **state)
+{
+	(void)state;
+	const char *sql = "DELETE FROM u WHERE rowid = 2";
+	must(session, "CREATE TABLE u(rowid INTEGER, b TEXT)");
+	must(session, "INSERT INTO u VALUES (3, 'x'), (4, 'y')");
+	assert_int_equal(run_checked(sql, NULL), DB_OK);
+	must(session, "ALTER TABLE u RENAME COLUMN rowid TO r");
+	assert_int_equal(
+		run_checked(sql, "WITH c AS (SELECT * FROM u) SELECT rowid FROM c"), DB_ENOCOLUMN);
+	assert_int_equal(ask(session, "SELECT count(*) FROM u"), 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -135,6 +148,7 @@ int main(void)
 		TEST(a_schema_with_texts_in_double_quotes_still_opens),
 		TEST(a_statement_runs_only_if_its_checks_compile),
 		TEST(checks_are_made_again_when_the_schema_has_changed),
+		TEST(what_is_compiled_without_checks_does_not_pass_for_checked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

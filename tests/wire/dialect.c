@@ -243,12 +243,35 @@ static void a_delete_may_use_other_tables(void **state)
 		"delete from t where a in (select a from u join v using (a))");
 }
 
+static void a_hidden_column_s_name_in_too_many_parentheses_is_refused(void **state)
+{
+	(void)state;
+	char sql[4096] = "select oid, 1";
+	for (int i = 0; i < 300; i++)
+		strcat(sql, "::int");
+	strcat(sql, " from t");
+	assert_refused(sql, "54001");
+}
+
+static void what_sqlite_reads_as_other_tokens_is_refused_or_cut_alike(void **state)
+{
+	(void)state;
+	assert_refused("select rowid \xef\xbb\xbf"
+		       "from t",
+		"42601");
+	assert_refused("\xef\xbb\xbfselect 1", "42601");
+	assert_sql("select 0xe+oid from t",
+		"WITH pg_common1 AS (SELECT*FROM t) select 0xe+oid from pg_common1 AS t");
+	assert_sql("select 1e+5, 1E-5, .5e5", "select 1e+5, 1E-5, .5e5");
+}
+
 static void the_catalog_s_own_spellings(void **state)
 {
 	(void)state;
 	assert_sql("select c.oid::pg_catalog.regclass from pg_catalog.pg_class c where c.oid = "
 		   "'1'::regclass",
-		"select pg_regclass_name(c.oid) from pg_class c where c.oid = pg_regclass_id('1')");
+		"WITH pg_common1 AS (SELECT*FROM pg_class) select pg_regclass_name(c.oid) from "
+		"pg_common1 c where c.oid = pg_regclass_id('1')");
 	assert_sql("select x[1] from pg_catalog.pg_policy", "SELECT NULL WHERE 0");
 	assert_sql("select 'pg_catalog.pg_policy' from t", "select 'pg_catalog.pg_policy' from t");
 	assert_sql("select array(select rolname from pg_catalog.pg_auth_members) as m, 1",
@@ -478,6 +501,8 @@ int main(void)
 		cmocka_unit_test(a_list_of_objects_is_the_first_and_a_rest),
 		cmocka_unit_test(the_last_values_are_of_the_refused_row_where_that_is_sure),
 		cmocka_unit_test(a_delete_may_use_other_tables),
+		cmocka_unit_test(a_hidden_column_s_name_in_too_many_parentheses_is_refused),
+		cmocka_unit_test(what_sqlite_reads_as_other_tokens_is_refused_or_cut_alike),
 		cmocka_unit_test(the_catalog_s_own_spellings),
 		cmocka_unit_test(nulls_are_the_greatest),
 		cmocka_unit_test(words_that_stand_elsewhere_here),

@@ -76,6 +76,7 @@ int main(void)
 		script_test("catalog"),
 		script_test("prepared"),
 		script_test("names"),
+		script_test("hidden"),
 		script_test("definitions"),
 		script_test("spelling"),
 	};

@@ -235,11 +235,26 @@ static struct compiled **slot_for_text(struct connection *connection)
 	return oldest;
 }
 
+void connection_forget(struct connection *connection, struct compiled *compiled)
+{
+	for (uint32_t i = 0; i < DB_STATEMENTS_MAX; i++)
+		if (connection->by_id[i] == compiled)
+			connection->by_id[i] = NULL;
+	for (uint32_t i = 0; i < CONNECTION_TEXTS_MAX; i++)
+		if (connection->texts[i] == compiled)
+			connection->texts[i] = NULL;
+	compiled_free(compiled);
+}
+
 struct compiled *connection_compile(struct connection *connection, uint32_t id,
 	const struct compile_source *source, struct failure *failure)
 {
 	struct compiled *compiled =
 		id ? connection->by_id[id - 1] : find_text(connection, source->sql, source->hash);
+	if (compiled && source->checks && !compiled->checked) {
+		connection_forget(connection, compiled);
+		compiled = NULL;
+	}
 	if (!compiled) {
 		compiled = compile(connection->db, &connection->authorizer, source,
 			connection->pool->locks, failure);
@@ -255,17 +270,6 @@ struct compiled *connection_compile(struct connection *connection, uint32_t id,
 	}
 	compiled->used = ++connection->uses;
 	return compiled;
-}
-
-void connection_forget(struct connection *connection, struct compiled *compiled)
-{
-	for (uint32_t i = 0; i < DB_STATEMENTS_MAX; i++)
-		if (connection->by_id[i] == compiled)
-			connection->by_id[i] = NULL;
-	for (uint32_t i = 0; i < CONNECTION_TEXTS_MAX; i++)
-		if (connection->texts[i] == compiled)
-			connection->texts[i] = NULL;
-	compiled_free(compiled);
 }
 
 bool connection_try_again(int rc, uint32_t *tries)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns which queries a definition must be checked with. It must not know what is said when one of
- * them does not compile.
+ * Owns which queries a definition must be checked with.
  */
 #include "demo-db/server/dialect/checks.h"
-#include "demo-db/server/dialect/lexer.h"
+#include "demo-db/server/dialect/hidden.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 struct definition {
 	FILE *to;
+	bool said; /* a hidden column's name */
 	struct lexer lexer;
 	struct token token;
 	struct token table, column; /* column: a new one; no text: none */
@@ -75,8 +75,7 @@ static void put_parenthesised(struct definition *d, bool put_it)
 		fprintf(d->to, "%.*s", (int)(end - from), from);
 }
 
-/* ---- Rows with the columns there will be ------------------------------------------------------
- */
+/* ---- Rows with the columns there will be ----------------------------------------------------- */
 
 /* NULL AS a, NULL AS b: the first word of each item that is no constraint. */
 static void put_own_columns(const struct definition *d)
@@ -117,7 +116,7 @@ static void put_rows(const struct definition *d)
 	fputs(")", d->to);
 }
 
-/* ---- Clauses -------------------------------------------------------------------------------- */
+/* ---- Clauses --------------------------------------------------------------------------------- */
 
 static bool is_same(const struct token *a, const struct token *b)
 {
@@ -148,7 +147,8 @@ static void check_reference(struct definition *d)
 	fputs(" AS " CHECKS_PARENT ";", d->to);
 }
 
-/* (expression) behind CHECK, or behind AS of a generated column. */
+/* (expression) behind CHECK, or behind AS of a generated column. SQLite looks itself at those of a
+ * new table, but it sees hidden columns. */
 static void check_expression(struct definition *d)
 {
 	fputs("SELECT ", d->to);
@@ -169,36 +169,105 @@ static void check_clauses(struct definition *d)
 			continue;
 		}
 		step(d);
-		if (expression && d->column.text && token_is_symbol(&d->token, "("))
+		if (expression && (d->column.text || d->said) && token_is_symbol(&d->token, "("))
 			check_expression(d);
 	}
 }
 
-/* ---- Statements ----------------------------------------------------------------------------- */
+/* ---- Statements ------------------------------------------------------------------------------ */
+
+static bool is_verb(const struct token *t)
+{
+	static const char *const verbs[] = { "select", "values", "insert", "update", "delete" };
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		if (token_is(t, verbs[i]))
+			return true;
+	return false;
+}
+
+/* A token, or a parenthesis with what is in it. */
+static void skip_one(struct definition *d)
+{
+	if (token_is_symbol(&d->token, "("))
+		put_parenthesised(d, false);
+	else
+		step(d);
+}
+
+/* Is the name said again, from the token in hand on? */
+static bool is_read(struct definition d, const struct token *name)
+{
+	while (!ended(&d.token) && !is_same(&d.token, name))
+		step(&d);
+	return !ended(&d.token);
+}
+
+/* The text from the token in hand, which may be WITH, with each common table that nobody reads:
+ * SQLite does not look into it. */
+static void check_unread(struct definition d)
+{
+	const char *begin = d.token.text;
+	struct lexer list = d.lexer;
+	if (!token_is(&d.token, "with"))
+		return;
+	while (!ended(&d.token) && !is_verb(&d.token)) /* outside of parentheses */
+		skip_one(&d);
+	const char *verb = d.token.text;
+	for (d.lexer = list, step(&d); d.token.text < verb;) {
+		accept(&d, "recursive");
+		struct token name = d.token;
+		while (d.token.text < verb && !token_is_symbol(&d.token, ","))
+			skip_one(&d);
+		if (!is_read(d, &name))
+			fprintf(d.to, "%.*sSELECT 1 FROM %.*s;", (int)(verb - begin), begin,
+				(int)name.bytes, name.text);
+		if (d.token.text < verb)
+			step(&d);
+	}
+}
 
 /* VIEW name [(columns)] AS query */
 static void check_view(struct definition *d)
 {
-	while (!ended(&d->token) && !token_is(&d->token, "as")) {
-		if (token_is_symbol(&d->token, "("))
-			put_parenthesised(d, false);
-		else
-			step(d);
-	}
-	if (accept(d, "as"))
-		fprintf(d->to, "%.*s;", (int)(d->lexer.end - d->token.text), d->token.text);
+	while (!ended(&d->token) && !token_is(&d->token, "as"))
+		skip_one(d);
+	if (!accept(d, "as"))
+		return;
+	check_unread(*d);
+	fprintf(d->to, "%.*s;", (int)(d->lexer.end - d->token.text), d->token.text);
 }
 
-static void check_create(struct definition *d)
+/* INDEX … ON table (columns) WHERE condition */
+static void check_index(struct definition *d)
 {
-	if (!accept(d, "temp"))
-		accept(d, "temporary");
-	if (accept(d, "view")) {
-		check_view(d);
-		return;
+	while (!ended(&d->token) && !accept(d, "on"))
+		step(d);
+	if (is_name(&d->token))
+		d->table = take_name(d);
+	for (; !ended(&d->token); step(d)) {
+		if (!hidden_is_name(&d->token))
+			continue;
+		fputs("SELECT ", d->to);
+		put(d, &d->token);
+		fputs(" FROM ", d->to);
+		put(d, &d->table);
+		fputs(";", d->to);
 	}
-	if (!accept(d, "table"))
-		return;
+}
+
+void checks_refuse(FILE *to, const char *sql)
+{
+	struct lexer lexer = { .at = sql, .end = sql + strlen(sql) };
+	struct token t = lexer_next(&lexer);
+	while (!ended(&t) && !hidden_is_name(&t))
+		t = lexer_next(&lexer);
+	if (!ended(&t))
+		fprintf(to, "SELECT " CHECKS_BEYOND ".%.*s;", (int)t.bytes, t.text);
+}
+
+/* TABLE [IF NOT EXISTS] name (columns) */
+static void check_table(struct definition *d)
+{
 	if (accept(d, "if") && accept(d, "not"))
 		accept(d, "exists");
 	d->table = take_name(d);
@@ -206,6 +275,20 @@ static void check_create(struct definition *d)
 		return;
 	d->columns = d->lexer;
 	check_clauses(d);
+}
+
+static void check_create(struct definition *d)
+{
+	if (!accept(d, "unique") && !accept(d, "temp"))
+		accept(d, "temporary");
+	if (accept(d, "view"))
+		check_view(d);
+	else if (d->said && accept(d, "index"))
+		check_index(d);
+	else if (d->said && accept(d, "trigger"))
+		checks_refuse(d->to, d->lexer.at);
+	else if (accept(d, "table"))
+		check_table(d);
 }
 
 static void check_alter(struct definition *d)
@@ -221,27 +304,43 @@ static void check_alter(struct definition *d)
 		check_clauses(d);
 }
 
+/* In the queries themselves. */
+static int avoid_hidden(char **checks)
+{
+	char *avoided = hidden_is_said(*checks) ? hidden_avoid(*checks) : *checks;
+	if (avoided == *checks)
+		return 0;
+	free(*checks);
+	*checks = avoided;
+	return avoided ? 0 : -1;
+}
+
 int checks_of(const char *sql, char **checks)
 {
 	size_t bytes = 0;
-	struct definition d = { .lexer = { .at = sql, .end = sql + strlen(sql) } };
+	struct definition d = { .said = hidden_is_said(sql),
+		.lexer = { .at = sql, .end = sql + strlen(sql) } };
 	*checks = NULL;
 	step(&d);
-	bool create = accept(&d, "create");
-	if (!create && !accept(&d, "alter"))
+	bool create = accept(&d, "create"), alter = !create && accept(&d, "alter");
+	if (!create && !alter && !d.said && !token_is(&d.token, "with"))
 		return 0;
 	d.to = open_memstream(checks, &bytes);
 	if (!d.to)
 		return -1;
 	if (create)
 		check_create(&d);
-	else
+	else if (alter)
 		check_alter(&d);
+	else
+		check_unread(d);
+	if (!create && !alter && d.said)
+		checks_of_change(d.to, sql);
 	bool failed = ferror(d.to) != 0;
 	failed |= fclose(d.to) != 0;
 	if (bytes == 0 || failed) {
 		free(*checks);
 		*checks = NULL;
 	}
-	return failed ? -1 : 0;
+	return failed || (*checks && avoid_hidden(checks)) ? -1 : 0;
 }

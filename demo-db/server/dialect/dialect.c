@@ -6,6 +6,7 @@
 #include "demo-db/server/dialect/dialect.h"
 #include "demo-db/server/dialect/checks.h"
 #include "demo-db/server/dialect/dialect_cursor.h"
+#include "demo-db/server/dialect/hidden.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/dialect/rewrite.h"
 
@@ -315,6 +316,24 @@ static int translate_truncate(struct cursor *c, struct dialect *d)
 	return asprintf(&d->sql, "DELETE FROM %.*s", (int)bytes, name) < 0 ? -1 : 0;
 }
 
+/* The translation, which is taken. */
+static int take_sql(struct dialect *d, char *sql)
+{
+	d->kind = DIALECT_SQL;
+	d->sql = sql;
+	if (!sql)
+		return -1;
+	if (hidden_is_said(sql)) {
+		d->plain = sql;
+		d->sql = hidden_avoid(sql);
+		if (!d->sql) {
+			dialect_refuse(d, "54001", "the statement nests too deeply", "");
+			return 0;
+		}
+	}
+	return checks_of(sql, &d->checks);
+}
+
 /* EXPLAIN shows SQLite's plan; nothing is run. */
 static int translate_explain(struct cursor *c, struct dialect *d, const char *sql, size_t bytes,
 	const struct dialect_context *context)
@@ -329,15 +348,23 @@ static int translate_explain(struct cursor *c, struct dialect *d, const char *sq
 	struct rewrite rewrite = { .context = context };
 	const char *at = c->token.text;
 	int status = rewrite_sql(&rewrite, at, (size_t)(sql + bytes - at));
-	if (status == 0 && rewrite.error[0])
+	if (status == 0 && rewrite.error[0]) {
 		dialect_refuse(d, rewrite.sqlstate, rewrite.error, "");
-	else if (status == 0 &&
-		 asprintf(&d->sql, "EXPLAIN QUERY PLAN %s", rewrite.sql ? rewrite.sql : "") < 0)
-		status = -1;
-	if (d->kind != DIALECT_REFUSED)
-		d->kind = DIALECT_SQL;
-	free(rewrite.sql);
-	return status;
+		free(rewrite.sql);
+		return 0;
+	}
+	if (take_sql(d, rewrite.sql) || status)
+		return -1;
+	char *explained = NULL;
+	if (d->kind == DIALECT_REFUSED)
+		return 0;
+	if (asprintf(&explained, "EXPLAIN QUERY PLAN %s", d->sql) < 0)
+		return -1;
+	free(d->sql);
+	free(d->plain);
+	d->plain = NULL;
+	d->sql = explained;
+	return 0;
 }
 
 /* ( … ): what is inside; false: they do not match. */
@@ -546,18 +573,17 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 		free(rewrite.sql);
 		return 0;
 	}
-	result->kind = DIALECT_SQL;
-	result->sql = rewrite.sql;
 	result->rows_at = rewrite.rows_at;
 	result->stores_last = rewrite.stores_last;
 	result->assigns = rewrite.assigns;
-	return status ? status : checks_of(result->sql, &result->checks);
+	return take_sql(result, rewrite.sql) || status ? -1 : 0;
 }
 
 void dialect_free(struct dialect *result)
 {
 	free(result->sql);
 	free(result->rest);
+	free(result->plain);
 	free(result->checks);
-	result->sql = result->rest = result->checks = NULL;
+	result->sql = result->rest = result->plain = result->checks = NULL;
 }

@@ -33,6 +33,7 @@
  *   … FROM pg_catalog.pg_policy, pg_trigger, pg_statistic_ext, pg_publication …   no rows
  *   'name'::regclass, id::regclass pg_regclass_id('name'), pg_regclass_name(id)
  *   FOR UPDATE, FOR SHARE          dropped: one writer at a time makes them void
+ *   rowid, oid, _rowid_            what somebody declared or named so, never SQLite's own: hidden.h
  *   CASCADE, RESTRICT of DROP      dropped: what refers to the table stays
  *   USING btree, WITH (…) of CREATE, TABLESPACE name       dropped
  *   START TRANSACTION …, BEGIN WORK …, ABORT, END          BEGIN / COMMIT / ROLLBACK
@@ -84,6 +85,7 @@ struct dialect {
 	enum dialect_kind kind;
 	char *sql;	/* owned: dialect_free */
 	char *rest;	/* owned: another statement, untranslated, that belongs to it; NULL: none */
+	char *plain;	/* owned: of which `sql` was made to hide hidden columns; NULL: it is it */
 	char *checks;	/* owned: queries that must compile, too, or it does not; NULL: none */
 	size_t rows_at; /* of an INSERT without a list of columns: where its rows begin, or 0 */
 	bool assigns;	/* an INSERT or UPDATE */

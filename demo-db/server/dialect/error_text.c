@@ -296,7 +296,14 @@ static bool word_column(const struct wording_source *source, struct wording *w)
 			"column \"%s\" referenced in foreign key constraint does not exist", name);
 		return true;
 	}
-	if (!quoted(source->message, "no such column: ", "", name))
+	if (quoted(source->message, "no such column: " CHECKS_BEYOND ".", "", name)) {
+		strcpy(w->sqlstate, "0A000");
+		snprintf(w->message, sizeof w->message,
+			"a column named \"%.100s\" is not supported here", name);
+		return true;
+	}
+	bool target = quoted(source->message, "no such column: " CHECKS_TARGET ".", "", name);
+	if (!target && !quoted(source->message, "no such column: ", "", name))
 		return false;
 	take_quotes_off(name);
 	size_t bytes = strcspn(name, ".");
@@ -304,11 +311,13 @@ static bool word_column(const struct wording_source *source, struct wording *w)
 	snprintf(table, sizeof table, "%.*s", (int)bytes, name);
 	/* of an upsert there is no other word for the row it did not insert */
 	const char *said = strcasecmp(table, "excluded") == 0 ? "conflict" : table;
-	if (!qualified && source->text && is_of_relation(source, name)) {
+	if (!qualified && source->text && (target || is_of_relation(source, name))) {
 		changed_relation(source, relation);
 		snprintf(w->message, sizeof w->message,
 			"column \"%.100s\" of relation \"%.100s\" does not exist", name, relation);
 		w->position = place_of_target(source->text, source->text_bytes, name);
+		if (target && !w->position) /* in the list of an INSERT */
+			w->position = place_of_text(source->text, source->text_bytes, name);
 	} else if (!qualified)
 		snprintf(w->message, sizeof w->message, "column \"%s\" does not exist", name);
 	else if (!source->text || names_table(source, said))

@@ -135,12 +135,13 @@ static enum token_kind scan_word(struct lexer *lexer)
 	return TOKEN_WORD;
 }
 
+/* 0xe+1 is a sum, as SQLite reads it. */
 static enum token_kind scan_number(struct lexer *lexer)
 {
-	bool exponent = false;
+	bool hex = peek(lexer, 0) == '0' && (peek(lexer, 1) | 0x20) == 'x', exponent = false;
 	while (isalnum((unsigned char)peek(lexer, 0)) || peek(lexer, 0) == '.' ||
 		(exponent && (peek(lexer, 0) == '+' || peek(lexer, 0) == '-'))) {
-		exponent = peek(lexer, 0) == 'e' || peek(lexer, 0) == 'E';
+		exponent = !hex && (peek(lexer, 0) == 'e' || peek(lexer, 0) == 'E');
 		lexer->at++;
 	}
 	return TOKEN_NUMBER;

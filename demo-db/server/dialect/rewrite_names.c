@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Owns the refusal of what SQLite takes for a name and PostgreSQL does not: texts, [names], names
- * in backticks, a word as a default, which is a text to SQLite, and a text to order or to group by,
- * which does neither. It must not know what becomes of names.
+ * in backticks, a word as a default, which is a text to SQLite, and a text to order or to group
+ * by, which does neither.
  */
 #include "demo-db/server/dialect/rewriter.h"
 
@@ -101,10 +101,18 @@ static void refuse_default(struct rewriter *r)
 		r->rewrite->place = 0;
 }
 
+/* A byte order mark is a letter in PostgreSQL and white space in SQLite. */
+static bool begins_with_mark(const struct token *t)
+{
+	return t->kind == TOKEN_WORD && t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0;
+}
+
 void rewrite_refuse_names(struct rewriter *r)
 {
 	const struct token *t = &r->token;
-	if (is_text(t)) {
+	if (begins_with_mark(t)) {
+		refuse(r);
+	} else if (is_text(t)) {
 		if (follows_name_word(r) || is_in_name_list(r))
 			refuse(r);
 		else

@@ -106,9 +106,10 @@ static int translate(struct statement *s, const struct dialect_context *context)
 	s->columns.sql = NULL;
 	if (status == 0 && s->dialect.sql && s->dialect.kind != DIALECT_BACKUP) {
 		size_t bytes = strlen(s->dialect.sql);
+		const char *plain = s->dialect.plain ? s->dialect.plain : s->dialect.sql;
 		bool assigns = s->dialect.assigns; /* then the source says the same in less */
 		s->kind = business_of(
-			assigns ? s->source : s->dialect.sql, assigns ? s->source_bytes : bytes);
+			assigns ? s->source : plain, assigns ? s->source_bytes : strlen(plain));
 		s->conditional = is_conditional(s->dialect.sql, bytes);
 		s->signature = hash_of(s->dialect.sql, bytes);
 		signatures_note(s->signature, s->source, s->source_bytes);

@@ -5,6 +5,7 @@
  */
 #include "demo-db/server/session/query_errors.h"
 #include "demo-db/server/session/extended.h"
+#include "demo-db/server/dialect/hidden.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/server.h"
 #include "demo-db/server/dialect/error_text.h"
@@ -53,11 +54,28 @@ static int position_of(const struct query *q, const struct wording *wording)
 	return position;
 }
 
+/* As if the statement had not been rewritten because of hidden columns: what the message is about
+ * stands elsewhere, and is a common table of the rewriting's for a table or a subquery. */
+static void tell_of_plain(const char *plain, struct wording_source *source, char near[96])
+{
+	static const char common[] = "near \"" HIDDEN_COMMON;
+	source->sql = plain;
+	source->offset = hidden_place(plain, source->offset);
+	if (source->offset < 0 || strncmp(source->message, common, sizeof common - 1) != 0)
+		return;
+	const char *at = plain + source->offset;
+	struct lexer lexer = { .at = at, .end = at + strlen(at) };
+	struct token t = lexer_next(&lexer);
+	snprintf(near, 96, "near \"%.*s\": syntax error", (int)(t.bytes < 60 ? t.bytes : 60), at);
+	source->message = near;
+}
+
 /* The engine's error, in PostgreSQL's words. */
 bool query_fail_by_engine(struct client *client)
 {
 	struct query *q = &client->query;
 	struct wording wording;
+	char near[96];
 	if (!q->result.start_ns)
 		q->describe_due = false; /* it never began: to refuse is to cost little */
 	bool by_client = q->result.cancelled && !q->result.by_library && !q->result.while_idle;
@@ -69,6 +87,8 @@ bool query_fail_by_engine(struct client *client)
 		.text_bytes = q->written ? q->written_bytes : 0,
 		.sql = s ? s->dialect.sql : NULL,
 		.offset = q->result.error_offset };
+	if (s && s->dialect.plain)
+		tell_of_plain(s->dialect.plain, &source, near);
 	if (!source.text && s) { /* by EXECUTE: what it is, but not where */
 		source.text = s->source;
 		source.text_bytes = s->source_bytes;
