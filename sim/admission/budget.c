@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Retry budgets at clients, as one shape over libcancel's objects. Decides when each is asked and
- * told; one budget serves all clients of a traffic, as in one process that sends for them.
+ * Every kind of retry budget behind one set of calls. One budget serves all clients of a traffic, as
+ * in one process that sends for them.
  */
 #include "sim/admission/budget.h"
 

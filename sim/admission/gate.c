@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gates at servers, as one shape: libcancel's admission objects, a coin, or a user's hooks. Decides
- * when each is asked and told; what it answers is the object's own business.
+ * Every kind of gate behind one set of calls. Which call a kind listens to differs: CoDel decides at
+ * the head of the queue, the others at arrival.
  */
 #include "sim/admission/gate.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Collects what a lane found. Owns every string and row until the report is freed; knows neither
- * formats (print.c) nor gnuplot (plot.c).
- */
+/* Collects what a lane found. Owns every string and row until the report is freed. */
 #include "sim/report/report.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading a scenario file: lines, sections, values, each refused with its file and line. Two
- * passes: the sections make the lane's keys, then the values are set. Knows which keys there are
- * (keys.c), not what they do (build.c).
+ * passes: the sections make the lane's keys (keys.c), then the values are set. build.c makes services
+ * of them.
  */
 #include "sim/scenario/scenario.h"
 
