@@ -219,6 +219,8 @@ void wire_flush(struct wire_client *client)
 	while (sent < client->out_bytes) {
 		ssize_t n = send(
 			client->fd, client->out + sent, client->out_bytes - sent, MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n <= 0)
 			break; /* the reading side will tell */
 		sent += (size_t)n;
@@ -410,6 +412,8 @@ static size_t read_message(struct wire_client *client)
 		}
 		ssize_t n = recv(client->fd, client->in + client->in_bytes,
 			client->in_room - client->in_bytes, 0);
+		if (n < 0 && errno == EINTR)
+			continue; /* the test was stopped and goes on */
 		if (n < 0 && errno == EAGAIN)
 			fail_msg("the server said nothing for %u s after: %s", patience_s(),
 				client->said ? client->said : "");

@@ -5,6 +5,7 @@
 #include "wire_client.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -127,7 +128,10 @@ static bool read_slowly(int fd, uint64_t slow_ns)
 	do {
 		size_t keep = bytes < size ? bytes : size;
 		memmove(piece, piece + bytes - keep, keep);
-		ssize_t n = recv(fd, piece + keep, sizeof piece - keep, 0);
+		ssize_t n;
+		do
+			n = recv(fd, piece + keep, sizeof piece - keep, 0);
+		while (n < 0 && errno == EINTR);
 		if (n <= 0)
 			return false;
 		bytes = keep + (size_t)n;
