@@ -133,7 +133,7 @@ static void *hurry(void *arg)
 	if (signal == SIGNAL_DRAINED)
 		return NULL;
 	fprintf(stderr, "demo-db: ending at once\n");
-	server_hurry(arg);
+	server_force(arg);
 	return NULL;
 }
 

@@ -3,6 +3,7 @@
  * Owns the HTTP thread and the names of the metrics. It must not change anything.
  */
 #include "demo-db/server/metrics.h"
+#include "demo-db/server/net/output.h"
 #include "demo-db/server/server.h"
 
 #include <errno.h>
@@ -105,19 +106,19 @@ static void put_server(struct evbuffer *out, struct server *server)
 {
 	struct output_stats output;
 	output_stats(&output);
-	pthread_mutex_lock(&server->lock);
-	uint32_t sessions = server->sessions, clients = server->clients;
-	pthread_mutex_unlock(&server->lock);
+	pthread_mutex_lock(&server->clients.lock);
+	uint32_t sessions = server->clients.sessions, clients = server->clients.count;
+	pthread_mutex_unlock(&server->clients.lock);
 	gauge(out, "demo_db_sessions", "Sessions.", sessions);
 	gauge(out, "demo_db_connections", "Sockets, start-ups included.", clients);
 	counter(out, "demo_db_connections_accepted_total", "Sockets accepted.",
-		load(&server->counters.accepted));
+		load(&server->services.counters.accepted));
 	counter(out, "demo_db_connections_refused_total", "Connections over the limit.",
-		load(&server->counters.refused) + load(&server->listeners.turned_away));
+		load(&server->services.counters.refused) + load(&server->listeners.turned_away));
 	counter(out, "demo_db_errors_sent_total", "Errors told to clients.",
-		load(&server->counters.errors));
+		load(&server->services.counters.errors));
 	counter(out, "demo_db_handed_over_total", "Statements that found no free worker at once.",
-		load(&server->counters.handed_over));
+		load(&server->services.counters.handed_over));
 	counter(out, "demo_db_sent_bytes_total", "Bytes sent to clients.", output.bytes);
 	counter(out, "demo_db_slow_readers_total", "Clients given up for not reading.",
 		output.given_up);
@@ -134,7 +135,7 @@ static void put_by_priority(
 
 static void put_admission(struct evbuffer *out, struct server *server)
 {
-	struct admission *admission = &server->admission;
+	struct admission *admission = &server->services.admission;
 	struct cancel_dagor_stats stats = { .cursor = BUSINESS_LEVELS * GATE_USER_LEVELS };
 	if (admission->gate.dagor)
 		cancel_dagor_shared_stats(admission->gate.dagor, &stats);
@@ -212,7 +213,7 @@ static void on_metrics(struct evhttp_request *request, void *arg)
 		evhttp_send_error(request, HTTP_INTERNAL, NULL);
 		return;
 	}
-	db_stats(metrics->server->engine, &stats);
+	db_stats(metrics->server->services.engine, &stats);
 	put_engine(body, &stats);
 	put_pool(body, &stats);
 	put_server(body, metrics->server);
@@ -285,7 +286,7 @@ static bool open_http(struct metrics *metrics, uint16_t port)
 
 int metrics_start(struct metrics **out, struct server *server, char message[CONFIG_MESSAGE_MAX])
 {
-	uint16_t port = (uint16_t)server->config.metrics_port;
+	uint16_t port = (uint16_t)server->services.config.metrics_port;
 	struct metrics *metrics = calloc(1, sizeof *metrics);
 	int why = ENOMEM;
 	*out = NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* admission.c - cancel_admission: the gate, a row a business priority; cancel_sessions. */
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/client.h"
+#include "demo-db/server/session/clients.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/views/view.h"
 
 #include <stdlib.h>
@@ -20,9 +22,9 @@ static uint32_t admitted_levels(uint32_t cursor, unsigned business)
 	return cursor - first < GATE_USER_LEVELS ? cursor - first : GATE_USER_LEVELS;
 }
 
-static void fill_admission(struct server *server, struct view_rows *rows)
+static void fill_admission(struct services *services, struct view_rows *rows)
 {
-	struct admission *admission = &server->admission;
+	struct admission *admission = &services->admission;
 	struct gate *gate = &admission->gate;
 	struct cancel_dagor_stats stats = { .cursor = BUSINESS_LEVELS * GATE_USER_LEVELS };
 	uint64_t now_ns = cancel_now_ns();
@@ -70,14 +72,14 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Those that begin meanwhile may be missing. Free its list. */
-static struct transactions transactions_of(struct server *server, struct view_rows *rows)
+static struct transactions transactions_of(struct services *services, struct view_rows *rows)
 {
-	uint32_t limit = db_activities(server->engine, NULL, 0);
+	uint32_t limit = db_activities(services->engine, NULL, 0);
 	struct transactions t = { .list = calloc(limit + 1, sizeof *t.list) };
 	rows->failed |= !t.list;
 	if (!t.list)
 		return t;
-	t.count = db_activities(server->engine, t.list, limit);
+	t.count = db_activities(services->engine, t.list, limit);
 	if (t.count > limit)
 		t.count = limit;
 	qsort(t.list, t.count, sizeof *t.list, by_key);
@@ -97,40 +99,47 @@ static void put_transaction(
 	view_ms_or_null(rows, since_ns && now_ns > since_ns ? now_ns - since_ns : 0);
 }
 
-static void put_session(
-	struct view_rows *rows, struct client *c, const struct transactions *t, uint64_t now_ns)
+struct sessions { /* what put_session needs */
+	struct view_rows *rows;
+	struct transactions transactions;
+	uint64_t now_ns;
+};
+
+static void put_session(void *arg, const struct client *client)
 {
 	static const char *const states[] = { "startup", "password", "password", "idle",
 		"leaving" };
-	uint64_t blocked_ns =
-		atomic_load_explicit(&c->output.blocked_since_ns, memory_order_relaxed);
-	bool running =
-		atomic_load_explicit(&c->query.running, memory_order_relaxed) == RUNNING_PENDING;
-	uint32_t state = atomic_load_explicit(&c->shown_state, memory_order_relaxed);
-	char letter[2] = { (char)atomic_load_explicit(&c->shown_tx, memory_order_relaxed), '\0' };
-	view_integer(rows, c->process);
-	view_text(rows, c->shown_user);
-	view_text(rows, c->address);
-	view_text(rows, running			   ? "running"
-			: query_is_held(&c->query) ? "held" /* by admission */
-						   : states[state]);
+	const struct sessions *s = arg;
+	const struct backend *backend = &client->backend;
+	const struct output *output = &backend->output;
+	struct view_rows *rows = s->rows;
+	uint64_t blocked_ns = load(&output->blocked_since_ns);
+	bool running = atomic_load_explicit(&backend->query.running, memory_order_relaxed) ==
+		       RUNNING_PENDING;
+	uint32_t state = atomic_load_explicit(&client->shown_state, memory_order_relaxed);
+	char letter[2] = { (char)atomic_load_explicit(&backend->shown_tx, memory_order_relaxed),
+		'\0' };
+	view_integer(rows, backend->process);
+	view_text(rows, client->shown_user);
+	view_text(rows, client->address);
+	view_text(rows, running				 ? "running"
+			: query_is_held(&backend->query) ? "held" /* by admission */
+							 : states[state]);
 	view_text(rows, letter[0] ? letter : NULL);
-	put_transaction(rows, t, c->process, now_ns);
-	view_integer(rows, atomic_load_explicit(&c->source.level, memory_order_relaxed));
-	view_integer(rows, (int64_t)atomic_load_explicit(&c->statements, memory_order_relaxed));
-	view_integer(rows, (int64_t)load(&c->output.buffered_bytes));
-	view_ms_or_null(rows, blocked_ns && now_ns > blocked_ns ? now_ns - blocked_ns : 0);
+	put_transaction(rows, &s->transactions, backend->process, s->now_ns);
+	view_integer(rows, atomic_load_explicit(&client->source.level, memory_order_relaxed));
+	view_integer(rows, (int64_t)load(&backend->statements));
+	view_integer(rows, (int64_t)load(&output->buffered_bytes));
+	view_ms_or_null(rows, blocked_ns && s->now_ns > blocked_ns ? s->now_ns - blocked_ns : 0);
 }
 
-static void fill_sessions(struct server *server, struct view_rows *rows)
+static void fill_sessions(struct services *services, struct view_rows *rows)
 {
-	struct transactions t = transactions_of(server, rows);
-	uint64_t now_ns = cancel_now_ns();
-	pthread_mutex_lock(&server->lock);
-	for (struct client *c = server->first; c; c = c->next)
-		put_session(rows, c, &t, now_ns);
-	pthread_mutex_unlock(&server->lock);
-	free(t.list);
+	struct sessions sessions = { .rows = rows,
+		.transactions = transactions_of(services, rows),
+		.now_ns = cancel_now_ns() };
+	clients_visit(services->clients, put_session, &sessions);
+	free(sessions.transactions.list);
 }
 
 const struct view view_sessions = { .name = "cancel_sessions",

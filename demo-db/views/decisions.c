@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decisions.c - cancel_decisions: what was cancelled, why that one, and what came of it. */
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/views/view.h"
 
 #include <stdlib.h>
@@ -58,11 +58,11 @@ static void put_record(
 	view_text(rows, record->stack);
 }
 
-static void fill_decisions(struct server *server, struct view_rows *rows)
+static void fill_decisions(struct services *services, struct view_rows *rows)
 {
 	struct cancel_decision_record *records = calloc(CANCEL_RECORDS_KEPT, sizeof *records);
 	uint64_t now_ns = cancel_now_ns();
-	(void)server;
+	(void)services;
 	rows->failed |= !records;
 	size_t count = records ? cancel_recent_decisions(records, CANCEL_RECORDS_KEPT) : 0;
 	for (size_t i = 0; i < count; i++)

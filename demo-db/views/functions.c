@@ -3,7 +3,8 @@
  * functions.c - SELECT cancel_task(id) and pg_cancel_backend(process). Whether a session may call
  * them is the server's to decide, before the statement runs; inside views and triggers nobody may.
  */
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/clients.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/views/view.h"
 
 /* True: on its way; false: it has ended; an error: it may not be cancelled. */
@@ -23,21 +24,21 @@ static void cancel_task_function(sqlite3_context *result, int argc, sqlite3_valu
 
 static void cancel_backend_function(sqlite3_context *result, int argc, sqlite3_value **argv)
 {
-	struct server *server = sqlite3_user_data(result);
+	struct services *services = sqlite3_user_data(result);
 	sqlite3_int64 process = sqlite3_value_int64(argv[0]);
 	(void)argc;
 	bool hit = process > 0 && process <= UINT32_MAX &&
-		   server_cancel_process(server, (uint32_t)process);
+		   clients_cancel_process(services->clients, (uint32_t)process);
 	sqlite3_result_int(result, hit);
 }
 
-int view_functions_install(struct server *server, sqlite3 *db)
+int view_functions_install(struct services *services, sqlite3 *db)
 {
 	int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 	int rc = sqlite3_create_function_v2(
-		db, "cancel_task", 1, flags, server, cancel_task_function, NULL, NULL, NULL);
+		db, "cancel_task", 1, flags, services, cancel_task_function, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_create_function_v2(db, "pg_cancel_backend", 1, flags, server,
+		rc = sqlite3_create_function_v2(db, "pg_cancel_backend", 1, flags, services,
 			cancel_backend_function, NULL, NULL, NULL);
 	return rc;
 }

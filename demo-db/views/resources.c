@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resources.c - cancel_resources and cancel_held_back: what is contended, and why nobody was
  * cancelled for it. */
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/views/view.h"
 
 #include <stdlib.h>
@@ -33,10 +33,10 @@ static void put_resource(struct view_rows *rows, const struct cancel_resource_in
 	view_integer(rows, (int64_t)info->ledger.ended_evicted);
 }
 
-static void fill_resources(struct server *server, struct view_rows *rows)
+static void fill_resources(struct services *services, struct view_rows *rows)
 {
 	struct cancel_resource_info *infos = calloc(CANCEL_RESOURCES_MAX, sizeof *infos);
-	(void)server;
+	(void)services;
 	rows->failed |= !infos;
 	size_t count = infos ? cancel_snapshot_resources(infos, CANCEL_RESOURCES_MAX) : 0;
 	for (size_t i = 0; i < count; i++)
@@ -52,10 +52,10 @@ const struct view view_resources = { .name = "cancel_resources",
 
 /* ---- Held back ------------------------------------------------------------------------------- */
 
-static void fill_held_back(struct server *server, struct view_rows *rows)
+static void fill_held_back(struct services *services, struct view_rows *rows)
 {
 	struct cancel_counters counters;
-	(void)server;
+	(void)services;
 	cancel_read_counters(&counters);
 	for (int cause = CANCEL_CAUSE_NONE + 1; cause < CANCEL_CAUSE_COUNT; cause++) {
 		view_text(rows, cancel_cause_name((enum cancel_cause)cause));

@@ -3,7 +3,7 @@
  * settings.c - cancel_settings: libcancel's options and the server's settings; UPDATE changes those
  * that can change, after a check.
  */
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/views/view.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void put(
 	view_text(rows, what);
 }
 
-static void fill_settings(struct server *server, struct view_rows *rows)
+static void fill_settings(struct services *services, struct view_rows *rows)
 {
 	const char *name, *section, *what;
 	char value[CONFIG_TEXT_MAX], full[CONFIG_NAME_MAX * 2];
@@ -30,20 +30,22 @@ static void fill_settings(struct server *server, struct view_rows *rows)
 	_Static_assert(CONFIG_TEXT_MAX >= CANCEL_TEXT_MAX, "one buffer for both");
 	for (uint32_t i = 0; cancel_option(i, &name, value, &writable) == 0; i++)
 		put(rows, name, value, writable, "of libcancel");
-	for (uint32_t i = 0; config_show(&server->config, i, &section, &name, value, &what); i++) {
+	for (uint32_t i = 0; config_show(&services->config, i, &section, &name, value, &what);
+		i++) {
 		snprintf(full, sizeof full, "%s.%s", section, name);
 		bool changes = strcmp(full, SPARE_VICTIMS) == 0;
 		if (changes)
 			snprintf(value, sizeof value, "%s",
-				atomic_load_explicit(
-					&server->admission.gate.spare_victims, memory_order_relaxed)
+				atomic_load_explicit(&services->admission.gate.spare_victims,
+					memory_order_relaxed)
 					? "on"
 					: "off");
 		put(rows, full, value, changes, what);
 	}
 }
 
-static int set_spare_victims(struct server *server, const char *value, char *message, size_t bytes)
+static int set_spare_victims(
+	struct services *services, const char *value, char *message, size_t bytes)
 {
 	bool on = strcasecmp(value, "on") == 0;
 	if (!on && strcasecmp(value, "off") != 0) {
@@ -51,15 +53,15 @@ static int set_spare_victims(struct server *server, const char *value, char *mes
 			SPARE_VICTIMS, value);
 		return -1;
 	}
-	atomic_store_explicit(&server->admission.gate.spare_victims, on, memory_order_relaxed);
+	atomic_store_explicit(&services->admission.gate.spare_victims, on, memory_order_relaxed);
 	return 0;
 }
 
 static int update_setting(
-	struct server *server, const char *key, const char *value, char *message, size_t bytes)
+	struct services *services, const char *key, const char *value, char *message, size_t bytes)
 {
 	if (strcmp(key, SPARE_VICTIMS) == 0)
-		return set_spare_victims(server, value, message, bytes);
+		return set_spare_victims(services, value, message, bytes);
 	int status = cancel_set_option(key, value);
 	if (status == CANCEL_ESTATE || strchr(key, '.'))
 		snprintf(message, bytes, "\"%.60s\" is fixed when the server starts", key);

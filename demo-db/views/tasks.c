@@ -3,7 +3,7 @@
  * tasks.c - cancel_tasks and cancel_holds: who runs, and who holds and waits for what. Reads the
  * library's snapshot, which nothing can hold up.
  */
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/server/dialect/signatures.h"
 #include "demo-db/views/view.h"
 
@@ -86,11 +86,11 @@ static void put_task(struct view_rows *rows, const struct cancel_task_info *task
 	view_text(rows, signatures_find(task->signature, text) ? text : NULL);
 }
 
-static void fill_tasks(struct server *server, struct view_rows *rows)
+static void fill_tasks(struct services *services, struct view_rows *rows)
 {
 	struct snapshot s = take(rows);
 	uint64_t now_ns = cancel_now_ns();
-	(void)server;
+	(void)services;
 	for (size_t i = 0; i < s.count; i++)
 		put_task(rows, &s.tasks[i], now_ns);
 	free(s.tasks);
@@ -105,11 +105,11 @@ const struct view view_tasks = { .name = "cancel_tasks",
 
 /* ---- Holds ----------------------------------------------------------------------------------- */
 
-static const char *mode_name(struct server *server, int resource, unsigned mode)
+static const char *mode_name(struct services *services, int resource, unsigned mode)
 {
 	static const char *const table[] = { "access share", "row exclusive", "share",
 		"access exclusive" };
-	if (resource == cancel_resource_index(db_resources(server->engine).table_locks))
+	if (resource == cancel_resource_index(db_resources(services->engine).table_locks))
 		return mode >= 1 && mode <= 4 ? table[mode - 1] : NULL;
 	return mode == CANCEL_SHARED ? "shared" : mode == CANCEL_EXCLUSIVE ? "exclusive" : NULL;
 }
@@ -122,32 +122,32 @@ static unsigned strongest(uint8_t modes)
 	return mode;
 }
 
-static void put_hold(struct server *server, struct view_rows *rows,
+static void put_hold(struct services *services, struct view_rows *rows,
 	const struct cancel_task_info *task, const struct cancel_ledger_entry *entry,
 	uint64_t now_ns)
 {
 	char name[CANCEL_NAME_MAX];
 	cancel_resource_name(entry->resource, name);
 	bool table = (int)entry->resource ==
-		     cancel_resource_index(db_resources(server->engine).table_locks);
+		     cancel_resource_index(db_resources(services->engine).table_locks);
 	unsigned held = strongest(entry->held_modes);
 	view_integer(rows, (int64_t)task->task.id);
 	view_integer(rows, (int64_t)task->key);
 	view_text(rows, name);
-	view_text(rows, table ? db_table_name(server->engine, entry->instance) : NULL);
-	view_text(rows, mode_name(server, entry->resource, held));
+	view_text(rows, table ? db_table_name(services->engine, entry->instance) : NULL);
+	view_text(rows, mode_name(services, entry->resource, held));
 	view_integer(rows, (int64_t)entry->held);
 	view_ms_or_null(rows, entry->held_since_ns && now_ns > entry->held_since_ns
 				      ? now_ns - entry->held_since_ns
 				      : 0);
-	view_text(rows, mode_name(server, entry->resource, entry->wanted_mode));
+	view_text(rows, mode_name(services, entry->resource, entry->wanted_mode));
 	view_ms_or_null(rows, entry->waiting_since_ns && now_ns > entry->waiting_since_ns
 				      ? now_ns - entry->waiting_since_ns
 				      : 0);
 	view_integer(rows, (int64_t)entry->evicted);
 }
 
-static void fill_holds(struct server *server, struct view_rows *rows)
+static void fill_holds(struct services *services, struct view_rows *rows)
 {
 	struct snapshot s = take(rows);
 	uint64_t now_ns = cancel_now_ns();
@@ -155,7 +155,7 @@ static void fill_holds(struct server *server, struct view_rows *rows)
 		for (uint32_t e = 0; e < s.tasks[i].entry_count; e++) {
 			const struct cancel_ledger_entry *entry = &s.tasks[i].entries[e];
 			if (entry->held || entry->waiting_since_ns || entry->evicted)
-				put_hold(server, rows, &s.tasks[i], entry, now_ns);
+				put_hold(services, rows, &s.tasks[i], entry, now_ns);
 		}
 	free(s.tasks);
 }

@@ -13,7 +13,7 @@
 
 struct view_context {
 	const struct view *view;
-	struct server *server;
+	struct services *services;
 };
 
 struct change { /* to be taken back if the statement or its transaction fails */
@@ -186,7 +186,7 @@ static int filter(
 	(void)argv;
 	rows_free(&cursor->rows);
 	cursor->at = 0;
-	table->context.view->fill(table->context.server, &cursor->rows);
+	table->context.view->fill(table->context.services, &cursor->rows);
 	return cursor->rows.failed ? SQLITE_NOMEM : SQLITE_OK;
 }
 
@@ -264,8 +264,8 @@ static void take_back(struct view_table *table, int level)
 	char ignored[256];
 	while (table->last && table->last->level > level) {
 		const struct change *change = table->last;
-		table->context.view->update(
-			table->context.server, change->key, change->value, ignored, sizeof ignored);
+		table->context.view->update(table->context.services, change->key, change->value,
+			ignored, sizeof ignored);
 		forget_change(table);
 	}
 }
@@ -345,7 +345,7 @@ static const char *text_of(const struct view_cell *cell)
 /* Where the row is now, in `rows`, which is the caller's. False: there is no such row. */
 static bool find_row(const struct view_table *table, sqlite3_int64 row, struct view_rows *rows)
 {
-	table->context.view->fill(table->context.server, rows);
+	table->context.view->fill(table->context.services, rows);
 	return !rows->failed && row >= 0 &&
 	       (size_t)(row + 1) * (size_t)table->columns <= rows->count;
 }
@@ -363,7 +363,7 @@ static int change_row(
 	if (!only_value)
 		return complain(&table->base, "only the value can be changed here");
 	if (table->context.view->update(
-		    table->context.server, key, value ? value : "", message, sizeof message))
+		    table->context.services, key, value ? value : "", message, sizeof message))
 		return complain(&table->base, message);
 	return remember(table, key, text_of(cells + 1));
 }
@@ -409,14 +409,14 @@ bool views_are_guarded(const char *name)
 	return strcasecmp(name, "cancel_task") == 0 || strcasecmp(name, "pg_cancel_backend") == 0;
 }
 
-static int install(sqlite3 *db, const struct view *view, struct server *server)
+static int install(sqlite3 *db, const struct view *view, struct services *services)
 {
 	struct view_context *context = malloc(sizeof *context);
 	char *sql =
 		sqlite3_mprintf("CREATE VIRTUAL TABLE temp.%s USING %s", view->name, view->name);
 	int rc = SQLITE_NOMEM;
 	if (context && sql) {
-		*context = (struct view_context){ .view = view, .server = server };
+		*context = (struct view_context){ .view = view, .services = services };
 		rc = sqlite3_create_module_v2(
 			db, view->name, view->update ? &writable : &read_only, context, free);
 		context = NULL; /* SQLite's now, even on an error */

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct server;
+struct services;
 
 struct view_cell {
 	enum { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT } type;
@@ -40,21 +40,21 @@ void view_ms_or_null(struct view_rows *rows, uint64_t ns);
 struct view {
 	const char *name, *columns; /* as in CREATE TABLE */
 	/* Appends the cells of all rows, column by column. Any thread. */
-	void (*fill)(struct server *server, struct view_rows *rows);
+	void (*fill)(struct services *services, struct view_rows *rows);
 	/* The row whose first cell is `key` gets `value` in its second; NULL: read-only. 0, or -1
 	 * with one line in `message`. */
-	int (*update)(struct server *server, const char *key, const char *value, char *message,
+	int (*update)(struct services *services, const char *key, const char *value, char *message,
 		size_t bytes);
 };
 
 extern const struct view view_tasks, view_holds, view_resources, view_decisions, view_held_back,
 	view_admission, view_settings, view_sessions;
 
-/* All views and functions, on a new connection: 0 or an SQLite error. `arg` is the server. */
+/* All views and functions, on a new connection: 0 or an SQLite error. `arg` is the services. */
 int views_install(void *arg, sqlite3 *db);
 /* A function or table of ours: only those who may control call or change it. */
 bool views_are_guarded(const char *name);
 /* cancel_task(id) and pg_cancel_backend(process). */
-int view_functions_install(struct server *server, sqlite3 *db);
+int view_functions_install(struct services *services, sqlite3 *db);
 
 #endif

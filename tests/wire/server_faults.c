@@ -204,12 +204,12 @@ static void a_failing_read_is_an_error_and_no_more(void **state)
 		"create table t(a integer primary key, b text); insert into t with "
 		"recursive n(i) as (select 1 union all select i+1 from n where i < 20000) "
 		"select i, hex(zeroblob(100)) from n");
-	assert_int_equal(db_checkpoint(inside->engine, DB_CHECKPOINT_TRUNCATE), 0);
-	db_pool_inject(inside->engine->storage.pool, &faults);
+	assert_int_equal(db_checkpoint(inside->services.engine, DB_CHECKPOINT_TRUNCATE), 0);
+	db_pool_inject(inside->services.engine->storage.pool, &faults);
 	/* (no range of rowids, whose plan would read first and take the fault for "unknown") */
 	const char *said = wire_query(&client, "select count(b) from t where b like '00%'");
 	assert_non_null(strstr(said, "E(58030) Z(I)"));
-	db_pool_inject(inside->engine->storage.pool, NULL);
+	db_pool_inject(inside->services.engine->storage.pool, NULL);
 	assert_int_equal(number_of("select count(b) from t where a > 0"), 20000);
 	assert_sound();
 	wire_close(&client);

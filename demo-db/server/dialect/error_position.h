@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * error_position.h - where in the client's text something stands that SQLite tells of its translation.
+ * error_position.h - where in the client's text something stands that SQLite tells of its
+ * translation.
  *
  * A token of the translation is looked for in the text as the nth of its spelling; what the
  * rewriting wrote around values and rows is not counted. Pure; O(bytes).

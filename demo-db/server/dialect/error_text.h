@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * error_text.h - the engine's errors in PostgreSQL's words, and where in the client's text they point.
+ * error_text.h - the engine's errors in PostgreSQL's words, and where in the client's text they
+ * point.
  *
  * SQLSTATEs are the engine's; here its message becomes the one PostgreSQL users know. What has no
  * counterpart stays as it is. Pure.

@@ -6,7 +6,8 @@
  * and a cancel finds it waiting.
  */
 #include "demo-db/server/session/admit.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,65 +24,67 @@ static enum business lower(enum business a, enum business b)
 }
 
 /* Whose place in the queue it is: cancel.user, else the user at its address. */
-static uint64_t user_of(const struct client *client)
+static uint64_t user_of(const struct backend *backend)
 {
-	const char *user = settings_get(&client->settings, SETTING_cancel_user);
-	uint64_t hash = *user ? 14695981039346656037u : client->user_hash;
+	const char *user = settings_get(&backend->settings, SETTING_cancel_user);
+	uint64_t hash = *user ? 14695981039346656037u : backend->user_hash;
 	for (; *user; user++) /* FNV-1a (Fowler, Noll, Vo) */
 		hash = (hash ^ (unsigned char)*user) * 1099511628211u;
 	return hash;
 }
 
 /* Roles, programs and SET are looked at once a change of settings, not once a statement. */
-static void read_settings(struct client *client)
+static void read_settings(struct backend *backend)
 {
-	const struct settings *settings = &client->settings;
+	const struct settings *settings = &backend->settings;
 	const char *program = settings_get(settings, SETTING_application_name);
 	const struct config_role *by_program =
-		config_find_program(&client->server->config, program);
+		config_find_program(&backend->services->config, program);
 	enum business set = business_find(settings_get(settings, SETTING_cancel_priority));
-	client->lift = client->role && client->role->raise ? set : BUSINESS_AUTO;
-	client->limit = client->role ? client->role->business : BUSINESS_AUTO;
+	backend->lift = backend->role && backend->role->raise ? set : BUSINESS_AUTO;
+	backend->limit = backend->role ? backend->role->business : BUSINESS_AUTO;
 	if (by_program)
-		client->limit = lower(client->limit, by_program->business);
+		backend->limit = lower(backend->limit, by_program->business);
 	/* its sockets' place: what the operator gave it, else that of a read, or what it lowers to
 	 */
-	enum business given = client->limit == BUSINESS_AUTO ? BUSINESS_READ : client->limit;
-	enum business level = client->lift != BUSINESS_AUTO ? client->lift : lower(given, set);
-	atomic_store_explicit(&client->source.level, level, memory_order_relaxed);
-	client->limit = lower(client->limit, set);
-	client->user_level = user_of(client);
-	client->settings_version = settings->version;
+	enum business given = backend->limit == BUSINESS_AUTO ? BUSINESS_READ : backend->limit;
+	enum business level = backend->lift != BUSINESS_AUTO ? backend->lift : lower(given, set);
+	atomic_store_explicit(&backend->source->level, level, memory_order_relaxed);
+	backend->limit = lower(backend->limit, set);
+	backend->user_level = user_of(backend);
+	backend->settings_version = settings->version;
 }
 
-enum business admit_business(struct client *client, enum business kind)
+enum business admit_business(struct backend *backend, enum business kind)
 {
-	if (client->settings_version != client->settings.version)
-		read_settings(client);
-	return client->lift != BUSINESS_AUTO ? client->lift : lower(kind, client->limit);
+	if (backend->settings_version != backend->settings.version)
+		read_settings(backend);
+	return backend->lift != BUSINESS_AUTO ? backend->lift : lower(kind, backend->limit);
 }
 
-void admit_tell_level(struct client *client, uint64_t now_ns)
+void admit_tell_level(struct backend *backend, uint64_t now_ns)
 {
 	char text[48];
-	const struct cancel_dagor_level level = gate_level(&client->server->admission.gate, now_ns);
+	const struct cancel_dagor_level level =
+		gate_level(&backend->services->admission.gate, now_ns);
 	uint32_t all = BUSINESS_LEVELS * GATE_USER_LEVELS;
 	bool open = level.cursor >= all;
-	if (level.cursor == client->told_cursor && (open || level.serial == client->told_serial))
+	if (level.cursor == backend->reported_level &&
+		(open || level.serial == backend->reported_serial))
 		return;
-	client->told_cursor = level.cursor;
-	client->told_serial = level.serial;
+	backend->reported_level = level.cursor;
+	backend->reported_serial = level.serial;
 	snprintf(text, sizeof text, "%u/%u %llu", level.cursor, all,
 		(unsigned long long)level.serial);
-	settings_tell(&client->settings, SETTING_cancel_level, open ? "" : text);
+	settings_tell(&backend->settings, SETTING_cancel_level, open ? "" : text);
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-void admit_maintenance(struct client *client, bool begins)
+void admit_maintenance(struct backend *backend, bool begins)
 {
 	admission_maintenance(
-		&client->server->admission, client->query.statement->kind.keeps_out, begins);
+		&backend->services->admission, backend->query.statement->kind.keeps_out, begins);
 }
 
 static bool is_write(const struct statement *s)
@@ -90,40 +93,40 @@ static bool is_write(const struct statement *s)
 }
 
 /* From now on a cancel finds it waiting. */
-static void hold(struct client *client)
+static void hold(struct backend *backend)
 {
-	atomic_fetch_add_explicit(&client->server->admission.waiting, 1, memory_order_relaxed);
-	atomic_store_explicit(&client->query.waits, WAIT_HELD, memory_order_relaxed);
+	atomic_fetch_add_explicit(&backend->services->admission.waiting, 1, memory_order_relaxed);
+	atomic_store_explicit(&backend->query.waits, WAIT_HELD, memory_order_relaxed);
 }
 
 /* What became of the wait. */
-static uint32_t release(struct client *client)
+static uint32_t release(struct backend *backend)
 {
 	uint32_t wait =
-		atomic_exchange_explicit(&client->query.waits, WAIT_NONE, memory_order_relaxed);
+		atomic_exchange_explicit(&backend->query.waits, WAIT_NONE, memory_order_relaxed);
 	if (wait != WAIT_NONE)
 		atomic_fetch_sub_explicit(
-			&client->server->admission.waiting, 1, memory_order_relaxed);
+			&backend->services->admission.waiting, 1, memory_order_relaxed);
 	return wait;
 }
 
-enum admit_answer admit_ask(struct client *client)
+enum admit_answer admit_ask(struct backend *backend)
 {
-	struct query *q = &client->query;
-	struct admission *admission = &client->server->admission;
+	struct query *q = &backend->query;
+	struct admission *admission = &backend->services->admission;
 	struct admission_refusal refusal;
 	uint64_t now_ns = cancel_now_ns();
 	q->turn = (struct admission_turn){ .business = q->business,
-		.user_level = client->user_level,
+		.user_level = backend->user_level,
 		.writes = is_write(q->statement),
 		.waiting = query_is_held(q) };
 	enum admission_answer answer = admission_ask(admission, &q->turn, now_ns, &refusal);
 	if (answer == ADMISSION_WAIT && !q->turn.waiting)
-		hold(client);
+		hold(backend);
 	if (answer == ADMISSION_WAIT &&
 		atomic_load_explicit(&q->waits, memory_order_relaxed) != WAIT_CANCELLED)
 		return ADMIT_WAIT; /* one that is cancelled from here on is kicked */
-	uint32_t wait = release(client);
+	uint32_t wait = release(backend);
 	bool cancelled = wait == WAIT_CANCELLED && answer != ADMISSION_REFUSED;
 	if (answer == ADMISSION_GO && q->turn.waiting)
 		q->arrival_ns = now_ns; /* it was made to wait: that is not the workers' queue */
@@ -134,14 +137,14 @@ enum admit_answer admit_ask(struct client *client)
 	if (answer == ADMISSION_REFUSED)
 		q->describe_due = false;
 	if (answer == ADMISSION_REFUSED)
-		client_error(client, refusal.sqlstate, refusal.message, NULL, refusal.hint, 0);
+		backend_error(backend, refusal.sqlstate, refusal.message, NULL, refusal.hint, 0);
 	return cancelled ? ADMIT_CANCELLED : answer == ADMISSION_REFUSED ? ADMIT_REFUSED : ADMIT_GO;
 }
 
-void admit_ended(struct client *client)
+void admit_ended(struct backend *backend)
 {
-	struct query *q = &client->query;
-	struct admission *admission = &client->server->admission;
+	struct query *q = &backend->query;
+	struct admission *admission = &backend->services->admission;
 	const struct db_result *result = &q->result;
 	q->gated = false;
 	if (result->start_ns > result->arrival_ns)
@@ -153,7 +156,7 @@ void admit_ended(struct client *client)
 		admission, &q->turn, result->done_ns, (uint64_t)result->changes * ROW_LOG_BYTES);
 }
 
-void admit_forget(struct client *client)
+void admit_forget(struct backend *backend)
 {
-	(void)release(client);
+	(void)release(backend);
 }

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-struct client;
+struct backend;
 
 enum admit_answer {
 	ADMIT_GO,
@@ -17,16 +17,16 @@ enum admit_answer {
 };
 
 /* May the statement in hand begin? */
-enum admit_answer admit_ask(struct client *client);
+enum admit_answer admit_ask(struct backend *backend);
 /* A statement that was let in by admit_ask has ended. */
-void admit_ended(struct client *client);
+void admit_ended(struct backend *backend);
 /* Around a statement that keeps others out. */
-void admit_maintenance(struct client *client, bool begins);
+void admit_maintenance(struct backend *backend, bool begins);
 /* The business priority of a statement of this kind in this session. */
-enum business admit_business(struct client *client, enum business kind);
+enum business admit_business(struct backend *backend, enum business kind);
 /* Tells the admission level with the next report of settings, if it is another. */
-void admit_tell_level(struct client *client, uint64_t now_ns);
+void admit_tell_level(struct backend *backend, uint64_t now_ns);
 /* The client leaves. */
-void admit_forget(struct client *client);
+void admit_forget(struct backend *backend);
 
 #endif

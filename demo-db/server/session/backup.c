@@ -3,7 +3,8 @@
  * Owns whose backup the engine makes, so that a cancel ends its own session's and no other.
  */
 #include "demo-db/server/session/backup.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/server/dialect/signatures.h"
 
 #include <limits.h>
@@ -14,8 +15,8 @@
 /* On the engine's thread, which is done with the client when this returns. */
 static void on_done(void *arg, int status, const char *message)
 {
-	struct client *client = arg;
-	struct backup_turn *turn = &client->server->backup;
+	struct backend *backend = arg;
+	struct backup_turn *turn = &backend->services->backup;
 	struct db_result result = { .status = status,
 		.message = message,
 		.error_offset = -1,
@@ -26,51 +27,51 @@ static void on_done(void *arg, int status, const char *message)
 	snprintf(result.sqlstate, sizeof result.sqlstate, "%s", db_error_sqlstate(status));
 	pthread_mutex_lock(&turn->lock);
 	result.by_library = result.cancelled && !turn->cancelled;
-	turn->client = NULL;
+	turn->backend = NULL;
 	pthread_mutex_unlock(&turn->lock);
-	query_ended(client, &result);
+	query_ended(backend, &result);
 }
 
 /* The engine has its own copy of it. */
-static int start(struct client *client, const char *path)
+static int start(struct backend *backend, const char *path)
 {
-	const struct statement *s = client->query.statement;
+	const struct statement *s = backend->query.statement;
 	const struct db_backup_options options = { .struct_size = sizeof options,
 		.path = path,
-		.class_index = (uint8_t)client->query.business,
-		.key = client->process,
+		.class_index = (uint8_t)backend->query.business,
+		.key = backend->process,
 		.signature = SIGNATURE,
 		.on_done = on_done,
-		.arg = client };
+		.arg = backend };
 	signatures_note(SIGNATURE, s->source, s->source_bytes);
-	return db_backup(client->server->engine, &options);
+	return db_backup(backend->services->engine, &options);
 }
 
-int backup_start(struct client *client)
+int backup_start(struct backend *backend)
 {
-	struct backup_turn *turn = &client->server->backup;
-	const char *wanted = client->query.statement->dialect.sql;
+	struct backup_turn *turn = &backend->services->backup;
+	const char *wanted = backend->query.statement->dialect.sql;
 	char path[PATH_MAX];
 	int bytes = *wanted == '/' ? snprintf(path, sizeof path, "%s", wanted)
 				   : snprintf(path, sizeof path, "%s/%s",
-					     client->server->config.data_dir, wanted);
+					     backend->services->config.data_dir, wanted);
 	if (!*wanted || bytes < 0 || (size_t)bytes >= sizeof path)
 		return DB_EINVAL;
 	pthread_mutex_lock(&turn->lock);
-	int rc = turn->client ? DB_EBUSY : start(client, path);
+	int rc = turn->backend ? DB_EBUSY : start(backend, path);
 	if (rc == 0)
-		turn->client = client;
+		turn->backend = backend;
 	if (rc == 0)
 		turn->cancelled = false;
 	pthread_mutex_unlock(&turn->lock);
 	return rc;
 }
 
-bool backup_cancel(struct client *client)
+bool backup_cancel(struct backend *backend)
 {
-	struct backup_turn *turn = &client->server->backup;
+	struct backup_turn *turn = &backend->services->backup;
 	pthread_mutex_lock(&turn->lock);
-	bool own = turn->client == client && db_cancel_backup(client->server->engine);
+	bool own = turn->backend == backend && db_cancel_backup(backend->services->engine);
 	turn->cancelled |= own;
 	pthread_mutex_unlock(&turn->lock);
 	return own;

@@ -12,18 +12,18 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-struct client;
+struct backend;
 
 struct backup_turn {
-	pthread_mutex_t lock;  /* behind the server's, before the engine's */
-	struct client *client; /* whose backup runs; NULL: none does */
-	bool cancelled;	       /* by its session */
+	pthread_mutex_t lock;	 /* behind the server's, before the engine's */
+	struct backend *backend; /* whose backup runs; NULL: none does */
+	bool cancelled;		 /* by its session */
 };
 
 /* The statement in hand, its query PENDING. 0: query_ended follows, from the engine's thread. A
  * negative db_error: it was not begun. */
-int backup_start(struct client *client);
+int backup_start(struct backend *backend);
 /* Any thread, while the client exists. True: its backup is being cancelled. */
-bool backup_cancel(struct client *client);
+bool backup_cancel(struct backend *backend);
 
 #endif

@@ -5,12 +5,12 @@
 #ifndef DEMO_DB_SERVER_BEGIN_H
 #define DEMO_DB_SERVER_BEGIN_H
 
-struct client;
+struct backend;
 struct dialect;
 
 /* What the engine is asked; static. `begin` NULL: one nobody wrote, which says nothing itself. */
-const char *begin_text(const struct client *client, const struct dialect *begin);
+const char *begin_text(const struct backend *backend, const struct dialect *begin);
 /* SHOW inside the block tells what it was begun with: `sql` is begin_text's. */
-void begin_tell(struct client *client, const struct dialect *begin, const char *sql);
+void begin_tell(struct backend *backend, const struct dialect *begin, const char *sql);
 
 #endif

@@ -8,7 +8,8 @@
 #include "demo-db/server/session/client.h"
 #include "demo-db/server/session/admit.h"
 #include "demo-db/server/session/extended.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/clients.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/server/session/startup.h"
 
 #include <errno.h>
@@ -20,67 +21,28 @@
 #include <unistd.h>
 
 #define INPUT_BYTES	   8192
-#define PASSWORD_MAX_BYTES 65535 /* as PostgreSQL's */
-#define WATCH_BITS	   3
-#define VIEW_LIMIT_MS	   5000	     /* views may use slots kept free for others: never for long */
+#define PASSWORD_MAX_BYTES 65535     /* as PostgreSQL's */
 #define INPUT_MAX_IDLE	   (1 << 16) /* a larger input buffer is given back when empty */
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* What the operator set for every session; the client's start-up packet comes later and wins. */
-static void take_defaults(struct client *client)
+struct client *client_new(struct services *services, int fd, bool trusted, const char *address)
 {
-	const struct config *config = &client->server->config;
-	const struct {
-		enum setting setting;
-		unsigned long long number;
-		const char *unit;
-	} defaults[] = { { SETTING_statement_timeout, config->statement_timeout_ms, "ms" },
-		{ SETTING_idle_session_timeout, config->idle_timeout_s, "s" },
-		{ SETTING_idle_in_transaction_session_timeout, config->idle_transaction_timeout_s,
-			"s" },
-		{ SETTING_lock_timeout, config->lock_timeout_ms, "ms" } };
-	char text[32];
-	for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
-		snprintf(text, sizeof text, "%llu%s", defaults[i].number, defaults[i].unit);
-		settings_tell(&client->settings, defaults[i].setting, text);
-	}
-}
-
-struct client *client_new(struct server *server, int fd, bool trusted, const char *address)
-{
-	const struct config *config = &server->config;
-	const struct cancel_output_limit_options options = { .struct_size = sizeof options,
-		.hard_bytes = config->hard_mb << 20,
-		.soft_bytes = config->soft_kb << 10,
-		.soft_ns = config->soft_s * 1000000000u };
-	struct cancel_output_limit limit;
 	struct client *client = calloc(1, sizeof *client);
-	if (!client || cancel_output_limit_init(&limit, &options)) {
-		free(client);
+	if (!client)
 		return NULL;
-	}
-	client->server = server;
 	client->source.fd = fd;
-	atomic_store_explicit(&client->source.level, BUSINESS_READ, memory_order_relaxed);
 	client->trusted = trusted;
-	client->settings_version = UINT32_MAX;
-	client->told_cursor = BUSINESS_LEVELS * GATE_USER_LEVELS;
 	snprintf(client->address, sizeof client->address, "%s", address);
-	output_init(&client->output, fd, &limit);
-	settings_init(&client->settings);
-	take_defaults(client);
-	client_set_watch(
-		client, WATCH_STARTUP, cancel_now_ns(), config->startup_timeout_s * 1000000000u);
-	return client;
+	if (backend_init(&client->backend, services, &client->source) == 0)
+		return client;
+	free(client);
+	return NULL;
 }
 
 void client_free(struct client *client)
 {
-	query_free(client);
-	prepared_free(&client->prepared);
-	settings_free(&client->settings);
-	output_free(&client->output);
+	backend_free(&client->backend);
 	free(client->input.data);
 	free(client->scram);
 	free(client);
@@ -88,39 +50,20 @@ void client_free(struct client *client)
 
 static enum reactor_answer leave(struct client *client)
 {
+	struct backend *backend = &client->backend;
+	struct services *services = backend->services;
 	/* The worker that ended our last statement may still be on its way out of on_done. */
-	while (atomic_load_explicit(&client->in_callback, memory_order_acquire))
+	while (atomic_load_explicit(&backend->in_callback, memory_order_acquire))
 		sched_yield();
-	admit_forget(client);
-	server_forget(client->server, client);
-	if (client->session)
-		db_session_close(client->session);
-	client->session = NULL;
-	reactor_remove(client->server->reactor, &client->source);
+	admit_forget(backend);
+	clients_forget(services->clients, client);
+	if (backend->db)
+		db_session_close(backend->db);
+	backend->db = NULL;
+	reactor_remove(services->reactor, &client->source);
 	close(client->source.fd);
-	server_left(client->server, client);
+	clients_left(services->clients, client);
 	return REACTOR_GONE;
-}
-
-bool client_may_control(const struct client *client)
-{
-	return client->role ? client->role->raise : client->server->config.role_count == 0;
-}
-
-/* ---- Errors ---------------------------------------------------------------------------------- */
-
-void client_error(struct client *client, const char *sqlstate, const char *message,
-	const char *detail, const char *hint, int position)
-{
-	extended_describe_first(client);
-	const struct wire_report report = { .severity = "ERROR",
-		.sqlstate = sqlstate,
-		.message = message,
-		.detail = detail && *detail ? detail : NULL,
-		.hint = hint && *hint ? hint : NULL,
-		.position = position };
-	wire_error(&client->output.wire, &report);
-	atomic_fetch_add_explicit(&client->server->counters.errors, 1, memory_order_relaxed);
 }
 
 void client_fatal(struct client *client, const char *sqlstate, const char *message)
@@ -128,79 +71,16 @@ void client_fatal(struct client *client, const char *sqlstate, const char *messa
 	const struct wire_report report = {
 		.severity = "FATAL", .sqlstate = sqlstate, .message = message
 	};
-	wire_error(&client->output.wire, &report);
+	wire_error(&client->backend.output.wire, &report);
 	client->state = CLIENT_LEAVING;
 }
 
 /* ---- Being watched --------------------------------------------------------------------------- */
 
-void client_doom(struct client *client, enum client_doom why)
-{
-	uint32_t now = atomic_load_explicit(&client->doom, memory_order_relaxed);
-	do {
-		if (now != DOOM_NONE && (now != DOOM_SHUTDOWN || why == DOOM_SHUTDOWN))
-			return;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&client->doom, &now, (uint32_t)why, memory_order_acq_rel, memory_order_relaxed));
-	reactor_kick(client->server->reactor, &client->source);
-}
-
 /* The reactor was told that the client sends no more. */
 static bool has_ended(const struct client *client)
 {
 	return atomic_load_explicit(&client->source.hung_up, memory_order_relaxed);
-}
-
-bool client_is_over(const struct client *client)
-{
-	uint32_t doom = atomic_load_explicit(&client->doom, memory_order_acquire);
-	/* a cancel request counts although its sender does not wait for an answer */
-	bool gone = client->state == CLIENT_READY && has_ended(client);
-	return gone || (doom != DOOM_NONE && doom != DOOM_SHUTDOWN) ||
-	       client->output.lost != OUTPUT_FINE;
-}
-
-void client_cancel(struct client *client, bool timed_out)
-{
-	if (!client->session)
-		return;
-	if (timed_out)
-		atomic_store_explicit(&client->timed_out, true, memory_order_relaxed);
-	uint32_t held = WAIT_HELD;
-	if (atomic_compare_exchange_strong_explicit(&client->query.waits, &held, WAIT_CANCELLED,
-		    memory_order_relaxed, memory_order_relaxed))
-		reactor_kick(client->server->reactor, &client->source);
-	else if (!db_cancel_session(client->session))
-		(void)backup_cancel(client);
-}
-
-void client_set_watch(
-	struct client *client, enum client_watch what, uint64_t from_ns, uint64_t limit_ns)
-{
-	uint64_t watch = limit_ns ? (from_ns + limit_ns) << WATCH_BITS | what : 0;
-	uint64_t now = atomic_load_explicit(&client->watch, memory_order_relaxed);
-	if (watch == 0 && now == 0)
-		return;
-	/* what the ticker does about the old watch it does to what was watched, not to the next */
-	for (;;) {
-		if (now == WATCH_ACTED) {
-			sched_yield();
-			now = atomic_load_explicit(&client->watch, memory_order_relaxed);
-		} else if (atomic_compare_exchange_weak_explicit(&client->watch, &now, watch,
-				   memory_order_acq_rel, memory_order_relaxed)) {
-			return;
-		}
-	}
-}
-
-void client_watch_statement(struct client *client)
-{
-	uint64_t limit_ms = settings_ms(&client->settings, SETTING_statement_timeout);
-	if (client->query.statement->kind.view && (!limit_ms || limit_ms > VIEW_LIMIT_MS))
-		limit_ms = VIEW_LIMIT_MS;
-	atomic_store_explicit(&client->timed_out, false, memory_order_relaxed);
-	client_set_watch(
-		client, WATCH_STATEMENT, limit_ms ? cancel_now_ns() : 0, limit_ms * 1000000);
 }
 
 static bool has_hung_up(const struct client *client)
@@ -209,45 +89,43 @@ static bool has_hung_up(const struct client *client)
 	return poll(&state, 1, 0) == 1 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-/* A client that hung up while its statement runs wants no answer. The doom comes first: whoever
+/* A client that hung up while its statement runs wants no answer. The reason comes first: whoever
  * sees the statement end by this cancel must not begin the next one. */
 static void end_if_gone(struct client *client)
 {
 	if (!has_hung_up(client))
 		return;
-	client_doom(client, DOOM_GONE);
-	client_cancel(client, false);
+	backend_close(&client->backend, CLOSE_GONE);
+	backend_cancel(&client->backend, false);
 }
 
 static void tick_output(struct client *client, uint64_t now_ns)
 {
-	const struct output *output = &client->output;
+	const struct output *output = &client->backend.output;
 	uint64_t since_ns = atomic_load_explicit(&output->blocked_since_ns, memory_order_relaxed);
 	uint64_t bytes = atomic_load_explicit(&output->buffered_bytes, memory_order_relaxed);
 	if (output->limit.soft_bytes && bytes > output->limit.soft_bytes && since_ns &&
 		now_ns > since_ns && now_ns - since_ns > output->limit.soft_ns)
-		client_doom(client, DOOM_OUTPUT);
+		backend_close(&client->backend, CLOSE_OUTPUT);
 }
 
 void client_tick(struct client *client, uint64_t now_ns)
 {
-	static const enum client_doom dooms[] = { [WATCH_STARTUP] = DOOM_STARTUP,
-		[WATCH_IDLE] = DOOM_IDLE,
-		[WATCH_IDLE_IN_BLOCK] = DOOM_IDLE_IN_BLOCK };
-	uint64_t watch = atomic_load_explicit(&client->watch, memory_order_relaxed);
-	enum client_watch what = (enum client_watch)(watch & ((1u << WATCH_BITS) - 1));
+	static const enum close_reason reasons[] = { [TIMER_STARTUP] = CLOSE_STARTUP,
+		[TIMER_IDLE] = CLOSE_IDLE,
+		[TIMER_IDLE_IN_BLOCK] = CLOSE_IDLE_IN_BLOCK };
+	struct backend *backend = &client->backend;
 	tick_output(client, now_ns);
-	if (atomic_load_explicit(&client->query.running, memory_order_relaxed) == RUNNING_PENDING)
+	if (atomic_load_explicit(&backend->query.running, memory_order_relaxed) == RUNNING_PENDING)
 		end_if_gone(client);
-	if (!watch || watch >> WATCH_BITS > now_ns ||
-		!atomic_compare_exchange_strong_explicit(&client->watch, &watch, WATCH_ACTED,
-			memory_order_acq_rel, memory_order_relaxed))
+	enum timer_purpose what = timer_take(&backend->timer, now_ns);
+	if (what == TIMER_NOTHING)
 		return;
-	if (what == WATCH_STATEMENT)
-		client_cancel(client, true);
+	if (what == TIMER_STATEMENT)
+		backend_cancel(backend, true);
 	else
-		client_doom(client, dooms[what]);
-	atomic_store_explicit(&client->watch, 0, memory_order_release);
+		backend_close(backend, reasons[what]);
+	timer_done(&backend->timer);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -310,12 +188,12 @@ static void trim_input(struct input *input)
  * is skipped up to the next Sync, a Query too. */
 static void take_message(struct client *client, const struct wire_message *message)
 {
-	if (client->query.skip_to_sync && message->kind != WIRE_SYNC &&
+	if (client->backend.query.skip_to_sync && message->kind != WIRE_SYNC &&
 		message->kind != WIRE_TERMINATE)
 		return;
 	switch (message->kind) {
 	case WIRE_QUERY:
-		query_begin_simple(client, message->query.sql);
+		query_begin_simple(&client->backend, message->query.sql);
 		break;
 	case WIRE_TERMINATE:
 		client->state = CLIENT_LEAVING;
@@ -329,10 +207,10 @@ static void take_message(struct client *client, const struct wire_message *messa
 		break;
 	case WIRE_FUNCTION_CALL:
 		query_begin_refused(
-			client, "0A000", "function calls by protocol are not supported");
+			&client->backend, "0A000", "function calls by protocol are not supported");
 		break;
 	default:
-		extended_message(client, message);
+		extended_message(&client->backend, message);
 	}
 }
 
@@ -362,9 +240,9 @@ enum handled { HANDLED_ALL, HANDLED_PENDING, HANDLED_LEAVING };
 
 static enum handled run_query(struct client *client)
 {
-	if (client->query.step != STEP_NONE && query_run(client) == QUERY_PENDING)
+	if (client->backend.query.step != STEP_NONE && query_run(&client->backend) == QUERY_PENDING)
 		return HANDLED_PENDING;
-	return client->output.lost != OUTPUT_FINE ? HANDLED_LEAVING : HANDLED_ALL;
+	return client->backend.output.lost != OUTPUT_FINE ? HANDLED_LEAVING : HANDLED_ALL;
 }
 
 /* Decodes and handles what is in the buffer, message by message, unless the client is to end. */
@@ -375,7 +253,7 @@ static enum handled handle_messages(struct client *client)
 	const char *error;
 	size_t used;
 	while (client->state != CLIENT_LEAVING) {
-		if (input->start == input->end || client_is_over(client))
+		if (input->start == input->end || backend_is_over(&client->backend))
 			return HANDLED_ALL;
 		enum wire_status status =
 			wire_decode(input->data + input->start, input->end - input->start,
@@ -390,14 +268,17 @@ static enum handled handle_messages(struct client *client)
 			client_fatal(client, "08P01", error);
 			break;
 		}
-		if (extended_settle(client, &message)) {
+		if (extended_settle(&client->backend, &message)) {
 			input->start += used;
+			client->backend.query.sync_follows =
+				input->start < input->end && input->data[input->start] == WIRE_SYNC;
 			take_any(client, &message);
 		}
 		enum handled handled = run_query(client);
 		if (handled != HANDLED_ALL)
 			return handled;
-		if (client->output.wire.bytes >= OUTPUT_SEND_BYTES && !output_send(&client->output))
+		if (client->backend.output.wire.bytes >= OUTPUT_SEND_BYTES &&
+			!output_send(&client->backend.output))
 			return HANDLED_ALL; /* it does not read: nothing more before it does */
 	}
 	return HANDLED_LEAVING;
@@ -408,11 +289,12 @@ static enum handled handle_messages(struct client *client)
 /* A worker runs its statement: only look. */
 static enum reactor_answer look(struct client *client)
 {
-	enum client_doom doom = atomic_load_explicit(&client->doom, memory_order_relaxed);
+	enum close_reason why =
+		atomic_load_explicit(&client->backend.close_reason, memory_order_relaxed);
 	if (client->unread_ns == 0)
 		client->unread_ns = client->source.arrival_ns;
-	if (doom != DOOM_NONE && doom != DOOM_SHUTDOWN)
-		client_cancel(client, false);
+	if (why != CLOSE_NOT && why != CLOSE_SHUTDOWN)
+		backend_cancel(&client->backend, false);
 	else
 		end_if_gone(client);
 	return REACTOR_WAIT;
@@ -421,63 +303,65 @@ static enum reactor_answer look(struct client *client)
 static const struct {
 	const char *sqlstate, *message;
 } endings[] = {
-	[DOOM_SHUTDOWN] = { "57P01", "terminating connection due to administrator command" },
-	[DOOM_SHUTDOWN_NOW] = { "57P01", "terminating connection due to administrator command" },
-	[DOOM_STARTUP] = { "57P05", "start-up took too long" },
-	[DOOM_IDLE] = { "57P05", "terminating connection due to idle-session timeout" },
-	[DOOM_IDLE_IN_BLOCK] = { "25P03",
+	[CLOSE_SHUTDOWN] = { "57P01", "terminating connection due to administrator command" },
+	[CLOSE_SHUTDOWN_NOW] = { "57P01", "terminating connection due to administrator command" },
+	[CLOSE_STARTUP] = { "57P05", "start-up took too long" },
+	[CLOSE_IDLE] = { "57P05", "terminating connection due to idle-session timeout" },
+	[CLOSE_IDLE_IN_BLOCK] = { "25P03",
 		"terminating connection due to idle-in-transaction timeout" },
-	[DOOM_OUTPUT] = { "57P05", "terminating connection: the client does not read" },
-	[DOOM_GONE] = { NULL, NULL }, /* nobody is left to hear it */
+	[CLOSE_OUTPUT] = { "57P05", "terminating connection: the client does not read" },
+	[CLOSE_GONE] = { NULL, NULL }, /* nobody is left to hear it */
 };
 
 /* One that still reads its last answer is not done. */
 static bool may_shut_down(struct client *client)
 {
-	bool idle = (client->query.step == STEP_NONE || query_is_held(&client->query)) &&
-		    (!client->session || db_session_transaction(client->session) == 'I');
-	return idle && output_send(&client->output);
+	bool idle = (client->backend.query.step == STEP_NONE ||
+			    query_is_held(&client->backend.query)) &&
+		    (!client->backend.db || db_session_transaction(client->backend.db) == 'I');
+	return idle && output_send(&client->backend.output);
 }
 
 /* True: the client is to end now. */
-static bool is_doomed(struct client *client)
+static bool is_to_end(struct client *client)
 {
-	enum client_doom doom = atomic_load_explicit(&client->doom, memory_order_acquire);
-	if (!client_is_over(client) && !(doom == DOOM_SHUTDOWN && may_shut_down(client)))
+	enum close_reason why =
+		atomic_load_explicit(&client->backend.close_reason, memory_order_acquire);
+	if (!backend_is_over(&client->backend) && !(why == CLOSE_SHUTDOWN && may_shut_down(client)))
 		return false;
-	if (endings[doom].message && client->state != CLIENT_LEAVING)
-		client_fatal(client, endings[doom].sqlstate, endings[doom].message);
+	if (endings[why].message && client->state != CLIENT_LEAVING)
+		client_fatal(client, endings[why].sqlstate, endings[why].message);
 	return true;
 }
 
 /* Sends what is left as far as the socket takes it, then the end. */
 static enum reactor_answer say_goodbye(struct client *client)
 {
-	output_send(&client->output);
+	output_send(&client->backend.output);
 	return leave(client);
 }
 
 static void watch_idle(struct client *client)
 {
-	const struct settings *settings = &client->settings;
+	const struct settings *settings = &client->backend.settings;
 	if (client->state != CLIENT_READY)
 		return;
-	bool idle = db_session_transaction(client->session) == 'I';
+	bool idle = db_session_transaction(client->backend.db) == 'I';
 	uint64_t limit_ms = settings_ms(settings,
 		idle ? SETTING_idle_session_timeout : SETTING_idle_in_transaction_session_timeout);
-	client_set_watch(client, idle ? WATCH_IDLE : WATCH_IDLE_IN_BLOCK,
+	timer_set(&client->backend.timer, idle ? TIMER_IDLE : TIMER_IDLE_IN_BLOCK,
 		limit_ms ? cancel_now_ns() : 0, limit_ms * 1000000);
 }
 
 /* Nothing more to do before the next edge. */
 static enum reactor_answer rest(struct client *client)
 {
-	bool sent = output_send(&client->output);
-	if (client->output.lost != OUTPUT_FINE)
+	bool sent = output_send(&client->backend.output);
+	if (client->backend.output.lost != OUTPUT_FINE)
 		return leave(client);
 	if (client->writable_watched != !sent) {
 		client->writable_watched = !sent;
-		reactor_watch_writable(client->server->reactor, &client->source, !sent);
+		reactor_watch_writable(client->backend.services->reactor, &client->source, !sent);
 	}
 	trim_input(&client->input);
 	watch_idle(client);
@@ -488,7 +372,8 @@ static enum reactor_answer rest(struct client *client)
 /* When the bytes of the next read arrived. */
 static void stamp_arrival(struct client *client)
 {
-	client->arrival_ns = client->unread_ns ? client->unread_ns : client->source.arrival_ns;
+	client->backend.arrival_ns =
+		client->unread_ns ? client->unread_ns : client->source.arrival_ns;
 	client->unread_ns = 0;
 }
 
@@ -499,9 +384,9 @@ static enum reactor_answer serve_messages(struct client *client)
 		enum handled handled = handle_messages(client);
 		if (handled == HANDLED_PENDING)
 			return REACTOR_WAIT;
-		if (handled == HANDLED_LEAVING || is_doomed(client))
+		if (handled == HANDLED_LEAVING || is_to_end(client))
 			return say_goodbye(client);
-		if (client->output.wire.bytes >= OUTPUT_SEND_BYTES)
+		if (client->backend.output.wire.bytes >= OUTPUT_SEND_BYTES)
 			return rest(client); /* it does not read: an edge will tell */
 		if (reading == READ_ALL)
 			return rest(client);
@@ -514,18 +399,19 @@ static enum reactor_answer serve_messages(struct client *client)
 
 enum reactor_answer client_serve(struct client *client)
 {
-	uint32_t running = atomic_load_explicit(&client->query.running, memory_order_acquire);
+	uint32_t running =
+		atomic_load_explicit(&client->backend.query.running, memory_order_acquire);
 	if (running == RUNNING_PENDING)
 		return look(client);
-	if (query_is_held(&client->query) && is_doomed(client))
+	if (query_is_held(&client->backend.query) && is_to_end(client))
 		return say_goodbye(client);
 	enum handled handled = run_query(client);
 	if (handled == HANDLED_PENDING)
 		return REACTOR_WAIT;
 	if (handled == HANDLED_LEAVING)
 		return leave(client);
-	if (client->output.wire.bytes && !output_send(&client->output)) {
-		if (client->output.lost != OUTPUT_FINE || is_doomed(client))
+	if (client->backend.output.wire.bytes && !output_send(&client->backend.output)) {
+		if (client->backend.output.lost != OUTPUT_FINE || is_to_end(client))
 			return leave(client);
 		return rest(client);
 	}

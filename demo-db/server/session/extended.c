@@ -7,36 +7,38 @@
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/session/utility.h"
 #include "demo-db/server/session/query_errors.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/server/dialect/error_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
+static void fail(
+	struct backend *backend, const char *sqlstate, const char *message, const char *hint)
 {
-	client_error(client, sqlstate, message, NULL, hint, 0);
-	query_begin_failure(client);
+	backend_error(backend, sqlstate, message, NULL, hint, 0);
+	query_begin_failure(backend);
 }
 
 static void fail_statement(
-	struct client *client, const char *sqlstate, const char *name, const char *what)
+	struct backend *backend, const char *sqlstate, const char *name, const char *what)
 {
 	char message[160];
 	if (*name)
 		snprintf(message, sizeof message, "prepared statement \"%.80s\" %s", name, what);
 	else
 		snprintf(message, sizeof message, "unnamed prepared statement %s", what);
-	fail(client, sqlstate, message, NULL);
+	fail(backend, sqlstate, message, NULL);
 }
 
 static void fail_portal(
-	struct client *client, const char *sqlstate, const char *name, const char *what)
+	struct backend *backend, const char *sqlstate, const char *name, const char *what)
 {
 	char message[160];
 	snprintf(message, sizeof message, "portal \"%.80s\" %s", name, what);
-	fail(client, sqlstate, message, NULL);
+	fail(backend, sqlstate, message, NULL);
 }
 
 /* ---- Parse ----------------------------------------------------------------------------------- */
@@ -69,72 +71,71 @@ static bool ends_transaction(const struct statement *s)
 }
 
 /* The block has failed, and the client knows: who does not know yet hears it when it executes. */
-static bool in_failed_block(const struct client *client)
+static bool in_failed_block(const struct backend *backend)
 {
-	return db_session_transaction(client->session) == 'E' &&
-	       !db_session_untold(client->session);
+	return db_session_transaction(backend->db) == 'E' && !db_session_untold(backend->db);
 }
 
 /* In a failed block only what ends it, or ROLLBACK TO. True: an error was told. */
-static bool refused_in_failed_block(struct client *client, const struct statement *s)
+static bool refused_in_failed_block(struct backend *backend, const struct statement *s)
 {
-	if (!in_failed_block(client) || ends_transaction(s))
+	if (!in_failed_block(backend) || ends_transaction(s))
 		return false;
-	fail(client, "25P02",
+	fail(backend, "25P02",
 		"current transaction is aborted, commands ignored until end of transaction block",
 		NULL);
 	return true;
 }
 
-static bool accept_statement(struct client *client, const struct statement *s)
+static bool accept_statement(struct backend *backend, const struct statement *s)
 {
 	const struct dialect *d = &s->dialect;
 	if (d->kind == DIALECT_REFUSED) {
-		fail(client, d->sqlstate, d->message, d->hint);
+		fail(backend, d->sqlstate, d->message, d->hint);
 		return false;
 	}
-	return d->kind == DIALECT_EMPTY || !refused_in_failed_block(client, s);
+	return d->kind == DIALECT_EMPTY || !refused_in_failed_block(backend, s);
 }
 
 /* Its own reference to the statement is the name's afterwards. */
-static void name_statement(struct client *client, const char *name, struct statement *s)
+static void name_statement(struct backend *backend, const char *name, struct statement *s)
 {
 	uint16_t untyped = statement_untyped(s);
 	if (untyped) {
-		query_fail_untyped(client, untyped);
-		query_begin_failure(client);
-	} else if (*name && prepared_find(&client->prepared, name)) {
-		fail_statement(client, "42P05", name, "already exists");
-	} else if (prepared_put(&client->prepared, name, statement_share(s))) {
-		fail(client, "54000", "too many prepared statements, or too long ones", NULL);
+		query_fail_untyped(backend, untyped);
+		query_begin_failure(backend);
+	} else if (*name && prepared_find(&backend->prepared, name)) {
+		fail_statement(backend, "42P05", name, "already exists");
+	} else if (prepared_put(&backend->prepared, name, statement_share(s))) {
+		fail(backend, "54000", "too many prepared statements, or too long ones", NULL);
 	} else {
-		wire_empty(&client->output.wire, '1');
+		wire_empty(&backend->output.wire, '1');
 	}
 }
 
-static void parse(struct client *client, const struct wire_message *m)
+static void parse(struct backend *backend, const struct wire_message *m)
 {
 	const char *name = m->parse.name, *sql = m->parse.sql;
 	size_t bytes = strlen(sql);
-	struct dialect_context context = query_context(client);
+	struct dialect_context context = query_context(backend);
 	if (!wire_utf8_valid(sql, bytes)) {
-		query_fail_utf8(client, sql, bytes);
-		query_begin_failure(client);
+		query_fail_utf8(backend, sql, bytes);
+		query_begin_failure(backend);
 		return;
 	}
 	/* whatever becomes of the new one, the old one is gone */
 	if (!*name)
-		prepared_close(&client->prepared, "");
+		prepared_close(&backend->prepared, "");
 	if (!is_one_statement(sql, bytes)) {
-		fail(client, "42601", "cannot insert multiple commands into a prepared statement",
+		fail(backend, "42601", "cannot insert multiple commands into a prepared statement",
 			NULL);
 		return;
 	}
 	struct statement *s = statement_new(sql, bytes, &context);
 	if (!s || take_types(s, m->parse.types))
-		fail(client, "53200", "out of memory", NULL);
-	else if (accept_statement(client, s))
-		name_statement(client, name, s);
+		fail(backend, "53200", "out of memory", NULL);
+	else if (accept_statement(backend, s))
+		name_statement(backend, name, s);
 	statement_free(s);
 }
 
@@ -186,12 +187,12 @@ static int note_columns(void *arg, const struct db_row *row)
 }
 
 /* Asks the engine what the statement returns. 0, or an error with its message. */
-static int ask_columns(struct client *client, struct statement *s, char message[DB_MESSAGE_MAX])
+static int ask_columns(struct backend *backend, struct statement *s, char message[DB_MESSAGE_MAX])
 {
 	struct describing describing = { .statement = s };
 	uint32_t parameters;
 	forget_description(s);
-	int rc = db_describe(client->session, s->dialect.sql, s->dialect.checks, &parameters,
+	int rc = db_describe(backend->db, s->dialect.sql, s->dialect.checks, &parameters,
 		note_columns, &describing, message);
 	if (rc == 0 && describing.failed) {
 		snprintf(message, DB_MESSAGE_MAX, "out of memory");
@@ -202,13 +203,13 @@ static int ask_columns(struct client *client, struct statement *s, char message[
 }
 
 /* -1: what is wrong with it is not told here. */
-static int count_columns(struct client *client, struct statement *s)
+static int count_columns(struct backend *backend, struct statement *s)
 {
 	char message[DB_MESSAGE_MAX];
 	struct wire_column columns[3];
 	if (!is_engines(s))
 		return local_columns(s, columns);
-	return s->is_described || ask_columns(client, s, message) == 0 ? s->described_count : -1;
+	return s->is_described || ask_columns(backend, s, message) == 0 ? s->described_count : -1;
 }
 
 /* ---- Bind ------------------------------------------------------------------------------------ */
@@ -288,10 +289,10 @@ static int fill_portal(
 
 /* 0, or -1 with `error`: there are as many formats of columns as columns, one, or none. */
 static int check_formats(
-	struct client *client, const struct portal *portal, struct value_error *error)
+	struct backend *backend, const struct portal *portal, struct value_error *error)
 {
 	int formats = portal->format_count;
-	int columns = formats > 1 ? count_columns(client, portal->statement) : -1;
+	int columns = formats > 1 ? count_columns(backend, portal->statement) : -1;
 	if (columns <= 0 || columns == formats)
 		return 0;
 	error->sqlstate = "08P01";
@@ -302,7 +303,7 @@ static int check_formats(
 
 /* False: an error was told. */
 static bool counts_agree(
-	struct client *client, const struct wire_message *m, const struct statement *s)
+	struct backend *backend, const struct wire_message *m, const struct statement *s)
 {
 	uint16_t formats = m->bind.formats.count, values = m->bind.value_count;
 	char message[192];
@@ -316,47 +317,47 @@ static bool counts_agree(
 			values, m->bind.statement, s->parameter_count);
 	else
 		return true;
-	fail(client, "08P01", message, NULL);
+	fail(backend, "08P01", message, NULL);
 	return false;
 }
 
-static void bind(struct client *client, const struct wire_message *m)
+static void bind(struct backend *backend, const struct wire_message *m)
 {
 	const char *name = m->bind.portal;
 	struct value_error error;
 	char message[128];
-	struct statement *s = prepared_find(&client->prepared, m->bind.statement);
+	struct statement *s = prepared_find(&backend->prepared, m->bind.statement);
 	if (!s) {
-		fail_statement(client, "26000", m->bind.statement, "does not exist");
+		fail_statement(backend, "26000", m->bind.statement, "does not exist");
 		return;
 	}
-	if (!counts_agree(client, m, s) || refused_in_failed_block(client, s))
+	if (!counts_agree(backend, m, s) || refused_in_failed_block(backend, s))
 		return;
-	if (*name && portal_find(&client->prepared, name)) {
+	if (*name && portal_find(&backend->prepared, name)) {
 		snprintf(message, sizeof message, "cursor \"%.80s\" already exists", name);
-		fail(client, "42P03", message, NULL);
+		fail(backend, "42P03", message, NULL);
 		return;
 	}
-	struct portal *portal = portal_open(&client->prepared, name, s);
+	struct portal *portal = portal_open(&backend->prepared, name, s);
 	if (!portal) {
-		fail(client, "54000", "too many portals", NULL);
-	} else if (fill_portal(portal, m, &error) || check_formats(client, portal, &error)) {
-		portal_close(&client->prepared, name);
-		fail(client, error.sqlstate, error.message, NULL);
+		fail(backend, "54000", "too many portals", NULL);
+	} else if (fill_portal(portal, m, &error) || check_formats(backend, portal, &error)) {
+		portal_close(&backend->prepared, name);
+		fail(backend, error.sqlstate, error.message, NULL);
 	} else {
-		portal->savepoints = db_session_savepoints(client->session);
-		wire_empty(&client->output.wire, '2');
+		portal->savepoints = db_session_savepoints(backend->db);
+		wire_empty(&backend->output.wire, '2');
 	}
 }
 
 /* ---- Describe -------------------------------------------------------------------------------- */
 
 /* False: an error was told. */
-static bool describe_sql(struct client *client, struct statement *s)
+static bool describe_sql(struct backend *backend, struct statement *s)
 {
 	char message[DB_MESSAGE_MAX];
 	struct wording wording;
-	int rc = ask_columns(client, s, message);
+	int rc = ask_columns(backend, s, message);
 	if (rc == 0)
 		return true;
 	const struct wording_source source = { .sqlstate = db_error_sqlstate(rc),
@@ -365,15 +366,15 @@ static bool describe_sql(struct client *client, struct statement *s)
 		.text_bytes = s->source_bytes,
 		.offset = -1 };
 	wording_of(&source, &wording);
-	client_error(client, wording.sqlstate, wording.message, NULL, NULL, wording.position);
-	query_begin_failure(client);
+	backend_error(backend, wording.sqlstate, wording.message, NULL, NULL, wording.position);
+	query_begin_failure(backend);
 	return false;
 }
 
 static void put_columns(
-	struct client *client, const struct statement *s, const struct portal *portal)
+	struct backend *backend, const struct statement *s, const struct portal *portal)
 {
-	struct wire_out *out = &client->output.wire;
+	struct wire_out *out = &backend->output.wire;
 	struct wire_column local[3], *columns = s->described;
 	uint16_t count = s->described_count;
 	if (!is_engines(s)) {
@@ -407,70 +408,70 @@ static void put_parameters(struct wire_out *out, const struct statement *s)
 }
 
 /* A failed block describes what returns no rows. True: an error was told. */
-static bool refused_to_describe(struct client *client, struct statement *s)
+static bool refused_to_describe(struct backend *backend, struct statement *s)
 {
-	return in_failed_block(client) && count_columns(client, s) != 0 &&
-	       refused_in_failed_block(client, s);
+	return in_failed_block(backend) && count_columns(backend, s) != 0 &&
+	       refused_in_failed_block(backend, s);
 }
 
-static void describe_statement(struct client *client, const char *name)
+static void describe_statement(struct backend *backend, const char *name)
 {
-	struct statement *s = prepared_find(&client->prepared, name);
+	struct statement *s = prepared_find(&backend->prepared, name);
 	if (!s) {
-		fail_statement(client, "26000", name, "does not exist");
+		fail_statement(backend, "26000", name, "does not exist");
 		return;
 	}
-	if (refused_to_describe(client, s))
+	if (refused_to_describe(backend, s))
 		return;
-	if (is_engines(s) && !in_failed_block(client) && !describe_sql(client, s))
+	if (is_engines(s) && !in_failed_block(backend) && !describe_sql(backend, s))
 		return;
-	put_parameters(&client->output.wire, s);
-	put_columns(client, s, NULL);
+	put_parameters(&backend->output.wire, s);
+	put_columns(backend, s, NULL);
 }
 
-static void describe_portal_now(struct client *client, struct portal *portal)
+static void describe_portal_now(struct backend *backend, struct portal *portal)
 {
 	struct statement *s = portal->statement;
 	portal->describe_next = false;
-	if (is_engines(s) && !s->is_described && !describe_sql(client, s))
+	if (is_engines(s) && !s->is_described && !describe_sql(backend, s))
 		return;
-	put_columns(client, s, portal);
+	put_columns(backend, s, portal);
 }
 
 /* Neither a statement nor a portal is meant. True: an error was told. */
-static bool refused_target(struct client *client, const struct wire_message *m, const char *what)
+static bool refused_target(struct backend *backend, const struct wire_message *m, const char *what)
 {
 	char message[64];
 	if (m->named.target == 'S' || m->named.target == 'P')
 		return false;
 	snprintf(message, sizeof message, "invalid %s message subtype %d", what,
 		(unsigned char)m->named.target);
-	fail(client, "08P01", message, NULL);
+	fail(backend, "08P01", message, NULL);
 	return true;
 }
 
-static void describe(struct client *client, const struct wire_message *m)
+static void describe(struct backend *backend, const struct wire_message *m)
 {
-	if (refused_target(client, m, "DESCRIBE"))
+	if (refused_target(backend, m, "DESCRIBE"))
 		return;
 	if (m->named.target == 'S') {
-		describe_statement(client, m->named.name);
+		describe_statement(backend, m->named.name);
 		return;
 	}
-	struct portal *portal = portal_find(&client->prepared, m->named.name);
+	struct portal *portal = portal_find(&backend->prepared, m->named.name);
 	if (!portal)
-		fail_portal(client, "34000", m->named.name, "does not exist");
-	else if (refused_to_describe(client, portal->statement))
+		fail_portal(backend, "34000", m->named.name, "does not exist");
+	else if (refused_to_describe(backend, portal->statement))
 		return;
-	else if (is_engines(portal->statement) && !portal->started && !in_failed_block(client))
-		portal->describe_next = client->prepared.describe_waits = true;
+	else if (is_engines(portal->statement) && !portal->started && !in_failed_block(backend))
+		portal->describe_next = backend->prepared.describe_waits = true;
 	else
-		describe_portal_now(client, portal);
+		describe_portal_now(backend, portal);
 }
 
-bool extended_settle(struct client *client, const struct wire_message *m)
+bool extended_settle(struct backend *backend, const struct wire_message *m)
 {
-	struct prepared *prepared = &client->prepared;
+	struct prepared *prepared = &backend->prepared;
 	const char *executed = m->kind == WIRE_EXECUTE ? m->execute.portal : NULL;
 	struct portal *portal = &prepared->unnamed_portal;
 	if (!prepared->describe_waits)
@@ -481,76 +482,76 @@ bool extended_settle(struct client *client, const struct wire_message *m)
 		const char *name = portal->name ? portal->name : "";
 		if (!portal->describe_next || (executed && strcmp(executed, name) == 0))
 			continue;
-		describe_portal_now(client, portal);
-		if (client->query.step == STEP_FAILED)
+		describe_portal_now(backend, portal);
+		if (backend->query.step == STEP_FAILED)
 			return false;
 	}
 	return true;
 }
 
-void extended_describe_first(struct client *client)
+void extended_describe_first(struct backend *backend)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	char message[DB_MESSAGE_MAX];
 	if (!q->describe_due)
 		return;
 	q->describe_due = false;
 	struct statement *s = q->portal->statement;
-	if (!is_engines(s) || s->is_described || ask_columns(client, s, message) == 0)
-		put_columns(client, s, q->portal);
+	if (!is_engines(s) || s->is_described || ask_columns(backend, s, message) == 0)
+		put_columns(backend, s, q->portal);
 }
 
 /* ---- The rest -------------------------------------------------------------------------------- */
 
-static void execute(struct client *client, const struct wire_message *m)
+static void execute(struct backend *backend, const struct wire_message *m)
 {
-	struct portal *portal = portal_find(&client->prepared, m->execute.portal);
+	struct portal *portal = portal_find(&backend->prepared, m->execute.portal);
 	if (!portal) {
-		fail_portal(client, "34000", m->execute.portal, "does not exist");
+		fail_portal(backend, "34000", m->execute.portal, "does not exist");
 		return;
 	}
-	bool refused = db_session_transaction(client->session) == 'E' &&
+	bool refused = db_session_transaction(backend->db) == 'E' &&
 		       !ends_transaction(portal->statement); /* told when it runs */
 	if (portal->started && !portal->returns_rows && !refused)
-		fail_portal(client, "55000", m->execute.portal, "cannot be run");
+		fail_portal(backend, "55000", m->execute.portal, "cannot be run");
 	else
-		query_begin_execute(client, portal, m->execute.max_rows, refused);
+		query_begin_execute(backend, portal, m->execute.max_rows, refused);
 }
 
-static void close_named(struct client *client, const struct wire_message *m)
+static void close_named(struct backend *backend, const struct wire_message *m)
 {
-	if (refused_target(client, m, "CLOSE"))
+	if (refused_target(backend, m, "CLOSE"))
 		return;
 	if (m->named.target == 'S')
-		prepared_close(&client->prepared, m->named.name);
+		prepared_close(&backend->prepared, m->named.name);
 	else
-		portal_close(&client->prepared, m->named.name);
-	wire_empty(&client->output.wire, '3');
+		portal_close(&backend->prepared, m->named.name);
+	wire_empty(&backend->output.wire, '3');
 }
 
-void extended_message(struct client *client, const struct wire_message *m)
+void extended_message(struct backend *backend, const struct wire_message *m)
 {
 	switch (m->kind) {
 	case WIRE_PARSE:
-		parse(client, m);
+		parse(backend, m);
 		break;
 	case WIRE_BIND:
-		bind(client, m);
+		bind(backend, m);
 		break;
 	case WIRE_DESCRIBE:
-		describe(client, m);
+		describe(backend, m);
 		break;
 	case WIRE_EXECUTE:
-		execute(client, m);
+		execute(backend, m);
 		break;
 	case WIRE_CLOSE:
-		close_named(client, m);
+		close_named(backend, m);
 		break;
 	case WIRE_FLUSH:
-		output_send(&client->output);
+		output_send(&backend->output);
 		break;
 	case WIRE_SYNC:
-		query_begin_sync(client);
+		query_begin_sync(backend);
 		break;
 	default:
 		break;

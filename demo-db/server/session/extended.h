@@ -8,14 +8,14 @@
 #ifndef DEMO_DB_EXTENDED_H
 #define DEMO_DB_EXTENDED_H
 
-#include "demo-db/server/session/client.h"
+#include "demo-db/server/session/backend.h"
 
 /* One message of a session; what it begins is run by query_run. */
-void extended_message(struct client *client, const struct wire_message *message);
+void extended_message(struct backend *backend, const struct wire_message *message);
 /* Before any message: answers a Describe that waits for an Execute which is not the one that comes.
  * False: that failed, and the failure is to be run before the message is taken. */
-bool extended_settle(struct client *client, const struct wire_message *message);
+bool extended_settle(struct backend *backend, const struct wire_message *message);
 /* Before an error or a notice of an Execute: answers the Describe that waits for its rows. */
-void extended_describe_first(struct client *client);
+void extended_describe_first(struct backend *backend);
 
 #endif

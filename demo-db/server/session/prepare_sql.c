@@ -5,18 +5,20 @@
 #include "demo-db/server/session/prepare_sql.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/session/query_errors.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool refuse(struct client *client, const char *sqlstate, const char *words, const char *name)
+static bool refuse(
+	struct backend *backend, const char *sqlstate, const char *words, const char *name)
 {
 	char message[DIALECT_TEXT_MAX];
 	snprintf(message, sizeof message, "prepared statement \"%.100s\" %s", name, words);
-	query_fail(client, sqlstate, message, NULL);
+	query_fail(backend, sqlstate, message, NULL);
 	return false;
 }
 
@@ -58,41 +60,41 @@ static int take_types(struct statement *s, const char *types)
 	return 0;
 }
 
-bool named_prepare(struct client *client, const struct dialect *d)
+bool named_prepare(struct backend *backend, const struct dialect *d)
 {
-	struct dialect_context context = query_context(client);
-	if (prepared_find(&client->prepared, d->name))
-		return refuse(client, "42P05", "already exists", d->name);
+	struct dialect_context context = query_context(backend);
+	if (prepared_find(&backend->prepared, d->name))
+		return refuse(backend, "42P05", "already exists", d->name);
 	struct statement *s = statement_new(d->sql, strlen(d->sql), &context);
 	if (s && s->dialect.kind == DIALECT_REFUSED) {
-		query_fail(client, s->dialect.sqlstate, s->dialect.message, s->dialect.hint);
+		query_fail(backend, s->dialect.sqlstate, s->dialect.message, s->dialect.hint);
 		statement_free(s);
 		return false;
 	}
 	if (!s || take_types(s, d->value)) {
 		statement_free(s);
-		query_fail(client, "53200", "out of memory", NULL);
+		query_fail(backend, "53200", "out of memory", NULL);
 		return false;
 	}
 	uint16_t untyped = statement_untyped(s);
 	if (untyped) {
 		statement_free(s);
-		return query_fail_untyped(client, untyped), false;
+		return query_fail_untyped(backend, untyped), false;
 	}
-	if (prepared_put(&client->prepared, d->name, s) == 0)
+	if (prepared_put(&backend->prepared, d->name, s) == 0)
 		return true;
-	query_fail(client, "54000", "too many prepared statements, or too long ones", NULL);
+	query_fail(backend, "54000", "too many prepared statements, or too long ones", NULL);
 	return false;
 }
 
-bool named_deallocate(struct client *client, const struct dialect *d)
+bool named_deallocate(struct backend *backend, const struct dialect *d)
 {
-	if (*d->name && !prepared_find(&client->prepared, d->name))
-		return refuse(client, "26000", "does not exist", d->name);
+	if (*d->name && !prepared_find(&backend->prepared, d->name))
+		return refuse(backend, "26000", "does not exist", d->name);
 	if (*d->name)
-		prepared_close(&client->prepared, d->name);
+		prepared_close(&backend->prepared, d->name);
 	else
-		prepared_close_all(&client->prepared);
+		prepared_close_all(&backend->prepared);
 	return true;
 }
 
@@ -166,40 +168,40 @@ static int read_values(struct query *q, const char *text, char *room)
 	return 0;
 }
 
-static bool refuse_count(struct client *client, const struct statement *s, const char *name)
+static bool refuse_count(struct backend *backend, const struct statement *s, const char *name)
 {
 	char message[DIALECT_TEXT_MAX], detail[80];
 	snprintf(message, sizeof message,
 		"wrong number of parameters for prepared statement \"%.100s\"", name);
 	snprintf(detail, sizeof detail, "Expected %u parameters but got %u.", s->parameter_count,
-		client->query.literal_count);
-	client_error(client, "42601", message, detail, NULL, 0);
-	client->query.failed = true;
-	client->query.step = STEP_FAILED;
+		backend->query.literal_count);
+	backend_error(backend, "42601", message, detail, NULL, 0);
+	backend->query.failed = true;
+	backend->query.step = STEP_FAILED;
 	return false;
 }
 
-bool named_execute(struct client *client)
+bool named_execute(struct backend *backend)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	const struct dialect *d = &q->statement->dialect;
-	struct statement *s = prepared_find(&client->prepared, d->name);
+	struct statement *s = prepared_find(&backend->prepared, d->name);
 	if (!s)
-		return refuse(client, "26000", "does not exist", d->name);
+		return refuse(backend, "26000", "does not exist", d->name);
 	char *room = malloc(strlen(d->sql) + 1);
 	free(q->executed);
 	q->executed = room;
 	if (!room) {
-		query_fail(client, "53200", "out of memory", NULL);
+		query_fail(backend, "53200", "out of memory", NULL);
 		return false;
 	}
 	if (!q->simple || read_values(q, d->sql, room)) {
-		query_fail(client, "0A000", "EXECUTE of this form is not supported",
+		query_fail(backend, "0A000", "EXECUTE of this form is not supported",
 			"It takes up to 32 constants; the extended protocol takes anything.");
 		return false;
 	}
 	if (q->literal_count != s->parameter_count)
-		return refuse_count(client, s, d->name);
+		return refuse_count(backend, s, d->name);
 	q->written = NULL; /* errors are about another text */
 	query_take(q, s);
 	return true;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepare_sql.h - prepared statements as SQL: PREPARE, EXECUTE, DEALLOCATE. They share their names with
- * those of the extended protocol. EXECUTE takes constants.
+ * prepare_sql.h - prepared statements as SQL: PREPARE, EXECUTE, DEALLOCATE. They share their names
+ * with those of the extended protocol. EXECUTE takes constants.
  */
 #ifndef DEMO_DB_NAMED_H
 #define DEMO_DB_NAMED_H
 
 #include "demo-db/server/dialect/dialect.h"
 
-struct client;
+struct backend;
 
 /* False: an error was told. */
-bool named_prepare(struct client *client, const struct dialect *dialect);
-bool named_deallocate(struct client *client, const struct dialect *dialect);
+bool named_prepare(struct backend *backend, const struct dialect *dialect);
+bool named_deallocate(struct backend *backend, const struct dialect *dialect);
 /* Puts the statement EXECUTE names in hand, with its values as literals. */
-bool named_execute(struct client *client);
+bool named_execute(struct backend *backend);
 
 #endif

@@ -17,7 +17,7 @@
 
 #include <stdatomic.h>
 
-struct client;
+struct backend;
 struct statement;
 struct portal;
 
@@ -45,6 +45,7 @@ struct query {
 	enum query_step step;
 	bool simple;	   /* a Query message; else Execute or Sync */
 	bool sync;	   /* a Sync message */
+	bool sync_follows; /* the next message is a Sync: the transaction ends behind this one */
 	bool skip_to_sync; /* extended: an error came, ignore until Sync */
 	bool implicit;	   /* an implicit block is open */
 	bool ran_any;	   /* this message has run a statement */
@@ -96,29 +97,29 @@ static inline bool query_is_held(const struct query *query)
 	return atomic_load_explicit(&query->waits, memory_order_relaxed) != WAIT_NONE;
 }
 
-void query_free(struct client *client);
+void query_free(struct backend *backend);
 
 /* Begin with a message; then query_run until it answers DONE. */
-void query_begin_simple(struct client *client, const char *sql);
+void query_begin_simple(struct backend *backend, const char *sql);
 /* `refused`: the block has failed, which is all it is going to hear. */
 void query_begin_execute(
-	struct client *client, struct portal *portal, uint32_t max_rows, bool refused);
-void query_begin_sync(struct client *client);
+	struct backend *backend, struct portal *portal, uint32_t max_rows, bool refused);
+void query_begin_sync(struct backend *backend);
 /* An error was told outside of a statement: the block fails with it. */
-void query_begin_failure(struct client *client);
+void query_begin_failure(struct backend *backend);
 /* A message of the simple protocol that is not done. */
-void query_begin_refused(struct client *client, const char *sqlstate, const char *message);
-enum query_answer query_run(struct client *client);
+void query_begin_refused(struct backend *backend, const char *sqlstate, const char *message);
+enum query_answer query_run(struct backend *backend);
 
 /* What runs for the client elsewhere (running is PENDING) has ended. Any thread, the last it does
  * with the client. */
-void query_ended(struct client *client, const struct db_result *result);
+void query_ended(struct backend *backend, const struct db_result *result);
 
 /* Makes it the statement in hand; shared. */
 void query_take(struct query *query, struct statement *statement);
 
 /* The dialect's literals for this session. */
 struct dialect_context;
-struct dialect_context query_context(const struct client *client);
+struct dialect_context query_context(const struct backend *backend);
 
 #endif

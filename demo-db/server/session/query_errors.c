@@ -7,31 +7,33 @@
 #include "demo-db/server/session/extended.h"
 #include "demo-db/server/dialect/hidden.h"
 #include "demo-db/server/dialect/lexer.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
 #include "demo-db/server/dialect/error_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool query_fail(struct client *client, const char *sqlstate, const char *message, const char *hint)
+bool query_fail(
+	struct backend *backend, const char *sqlstate, const char *message, const char *hint)
 {
-	client_error(client, sqlstate, message, NULL, hint, 0);
-	client->query.failed = true;
-	client->query.step = STEP_FAILED;
+	backend_error(backend, sqlstate, message, NULL, hint, 0);
+	backend->query.failed = true;
+	backend->query.step = STEP_FAILED;
 	return true;
 }
 
-static const char *cancelled_words(const struct client *client)
+static const char *cancelled_words(const struct backend *backend)
 {
-	if (atomic_load_explicit(&client->timed_out, memory_order_relaxed))
+	if (atomic_load_explicit(&backend->timed_out, memory_order_relaxed))
 		return "canceling statement due to statement timeout";
 	return "canceling statement due to user request";
 }
 
-bool query_fail_cancelled(struct client *client)
+bool query_fail_cancelled(struct backend *backend)
 {
-	return query_fail(client, "57014", cancelled_words(client), NULL);
+	return query_fail(backend, "57014", cancelled_words(backend), NULL);
 }
 
 bool query_refuse_start(struct query *q)
@@ -71,15 +73,15 @@ static void tell_of_plain(const char *plain, struct wording_source *source, char
 }
 
 /* The engine's error, in PostgreSQL's words. */
-bool query_fail_by_engine(struct client *client)
+bool query_fail_by_engine(struct backend *backend)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	struct wording wording;
 	char near[96];
 	if (!q->result.start_ns)
 		q->describe_due = false; /* it never began: to refuse is to cost little */
 	bool by_client = q->result.cancelled && !q->result.by_library && !q->result.while_idle;
-	const char *words = by_client ? cancelled_words(client) : NULL;
+	const char *words = by_client ? cancelled_words(backend) : NULL;
 	const struct statement *s = q->statement; /* NULL: the COMMIT of a Sync */
 	struct wording_source source = { .sqlstate = q->result.sqlstate,
 		.message = words ? words : q->result.message,
@@ -94,29 +96,30 @@ bool query_fail_by_engine(struct client *client)
 		source.text_bytes = s->source_bytes;
 	}
 	if (q->too_many_rows) {
-		return query_fail(client, "54000", "the portals keep too many rows",
+		return query_fail(backend, "54000", "the portals keep too many rows",
 			"Fetch without a row limit, or with LIMIT and OFFSET.");
 	}
 	if (q->row_too_large) {
 		snprintf(wording.message, sizeof wording.message,
 			"a row of %zu KiB is too large for output.hard_mb = %llu",
-			q->row_too_large >> 10, (unsigned long long)client->server->config.hard_mb);
-		return query_fail(client, "54000", wording.message, NULL);
+			q->row_too_large >> 10,
+			(unsigned long long)backend->services->config.hard_mb);
+		return query_fail(backend, "54000", wording.message, NULL);
 	}
 	if (q->bad_format) {
 		snprintf(wording.message, sizeof wording.message, "unsupported format code: %u",
 			q->bad_format);
-		return query_fail(client, "22023", wording.message, NULL);
+		return query_fail(backend, "22023", wording.message, NULL);
 	}
 	if (q->misfit) {
 		snprintf(wording.message, sizeof wording.message,
 			"column %u holds a value its type has no binary form for", q->misfit);
 		return query_fail(
-			client, "42804", wording.message, "Ask for text, or CAST it to one type.");
+			backend, "42804", wording.message, "Ask for text, or CAST it to one type.");
 	}
 	wording_of(&source, &wording);
 	bool key = *q->key && s && s->dialect.stores_last;
-	client_error(client, wording.sqlstate, wording.message, key ? q->key : wording.detail,
+	backend_error(backend, wording.sqlstate, wording.message, key ? q->key : wording.detail,
 		wording.hint, position_of(q, &wording));
 	q->failed = true;
 	q->step = STEP_FAILED;
@@ -124,20 +127,20 @@ bool query_fail_by_engine(struct client *client)
 }
 
 static void tell(
-	struct client *client, const char *severity, const char *sqlstate, const char *message)
+	struct backend *backend, const char *severity, const char *sqlstate, const char *message)
 {
-	extended_describe_first(client);
+	extended_describe_first(backend);
 	const struct wire_report notice = {
 		.severity = severity, .sqlstate = sqlstate, .message = message
 	};
-	wire_notice(&client->output.wire, &notice);
+	wire_notice(&backend->output.wire, &notice);
 }
 
-void query_warn(struct client *client, const char *sqlstate, const char *message)
+void query_warn(struct backend *backend, const char *sqlstate, const char *message)
 {
-	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
+	const char *least = settings_get(&backend->settings, SETTING_client_min_messages);
 	if (strcmp(least, "error") != 0)
-		tell(client, "WARNING", sqlstate, message);
+		tell(backend, "WARNING", sqlstate, message);
 }
 
 /* The statement without its IF [NOT] EXISTS, which stands near the beginning; NULL: it has none. */
@@ -161,17 +164,17 @@ static char *without_if(const char *sql)
 }
 
 /* Compiling it without its IF, which does nothing else, tells whether there is something to say. */
-void query_notice_skipped(struct client *client)
+void query_notice_skipped(struct backend *backend)
 {
-	const struct query *q = &client->query;
+	const struct query *q = &backend->query;
 	const char *sql = q->statement->dialect.sql;
-	const char *least = settings_get(&client->settings, SETTING_client_min_messages);
+	const char *least = settings_get(&backend->settings, SETTING_client_min_messages);
 	char message[DB_MESSAGE_MAX], words[WORDING_MAX + 16];
 	struct wording wording;
 	if (strcmp(least, "error") == 0 || strcmp(least, "warning") == 0)
 		return;
 	char *probe = without_if(sql);
-	int rc = probe ? db_describe(client->session, probe, NULL, NULL, NULL, NULL, message) : 0;
+	int rc = probe ? db_describe(backend->db, probe, NULL, NULL, NULL, NULL, message) : 0;
 	free(probe);
 	if (rc != DB_ENOTABLE && rc != DB_EEXISTS)
 		return;
@@ -182,50 +185,50 @@ void query_notice_skipped(struct client *client)
 		.offset = -1 };
 	wording_of(&source, &wording);
 	snprintf(words, sizeof words, "%s, skipping", wording.message);
-	tell(client, "NOTICE", rc == DB_EEXISTS ? "42P07" : "00000", words);
+	tell(backend, "NOTICE", rc == DB_EEXISTS ? "42P07" : "00000", words);
 }
 
-bool query_fail_by_dialect(struct client *client, const struct dialect *d)
+bool query_fail_by_dialect(struct backend *backend, const struct dialect *d)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	size_t before = q->simple ? (size_t)(q->written - q->text_start) : 0;
 	int position = 0;
 	if (d->place && q->written && d->place <= q->written_bytes + 1) {
 		const char *from = q->written - before;
 		position = wording_characters(from, before + d->place - 1) + 1;
 	}
-	client_error(client, d->sqlstate, d->message, NULL, d->hint, position);
+	backend_error(backend, d->sqlstate, d->message, NULL, d->hint, position);
 	q->failed = true;
 	q->step = STEP_FAILED;
 	return true;
 }
 
-bool query_fail_in_failed_block(struct client *client)
+bool query_fail_in_failed_block(struct backend *backend)
 {
-	return query_fail(client, "25P02",
+	return query_fail(backend, "25P02",
 		"current transaction is aborted, commands ignored until end of transaction block",
 		NULL);
 }
 
-bool query_fail_utf8(struct client *client, const char *text, size_t bytes)
+bool query_fail_utf8(struct backend *backend, const char *text, size_t bytes)
 {
 	char message[WIRE_UTF8_ERROR_MAX];
 	wire_utf8_error(text, bytes, message);
-	return query_fail(client, "22021", message, NULL);
+	return query_fail(backend, "22021", message, NULL);
 }
 
-bool query_fail_untyped(struct client *client, uint16_t parameter)
+bool query_fail_untyped(struct backend *backend, uint16_t parameter)
 {
 	char message[80];
 	snprintf(message, sizeof message, "could not determine data type of parameter $%u",
 		parameter);
-	return query_fail(client, "42P18", message, NULL);
+	return query_fail(backend, "42P18", message, NULL);
 }
 
-bool query_fail_outside_block(struct client *client)
+bool query_fail_outside_block(struct backend *backend)
 {
 	char message[96];
 	snprintf(message, sizeof message, "%s can only be used in transaction blocks",
-		client->query.statement->dialect.block_only);
-	return query_fail(client, "25P01", message, NULL);
+		backend->query.statement->dialect.block_only);
+	return query_fail(backend, "25P01", message, NULL);
 }

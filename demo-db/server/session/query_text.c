@@ -4,7 +4,8 @@
  */
 #include "demo-db/server/session/query_text.h"
 #include "demo-db/server/dialect/lexer.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
 
 #include <string.h>
 
@@ -30,15 +31,16 @@ static uint64_t hash_of(const char *data, size_t bytes)
 }
 
 /* Cuts the next statement off the text; NULL: memory is out. */
-struct statement *query_text_next(struct client *client)
+struct statement *query_text_next(struct backend *backend)
 {
-	struct query *q = &client->query;
-	struct dialect_context context = query_context(client);
+	struct query *q = &backend->query;
+	struct dialect_context context = query_context(backend);
 	struct literals taken;
 	const char *source = q->text;
 	size_t used, bytes;
 	uint64_t hash;
-	bool exact = atomic_load_explicit(&client->server->partial_indexes, memory_order_relaxed);
+	bool exact =
+		atomic_load_explicit(&backend->services->partial_indexes, memory_order_relaxed);
 	taken.count = 0;
 	if (!exact && literals_take(q->text, q->text_bytes, &taken)) {
 		used = taken.used;
@@ -52,7 +54,7 @@ struct statement *query_text_next(struct client *client)
 		hash = hash_of(source, bytes < LITERALS_TEXT_MAX ? bytes : LITERALS_TEXT_MAX);
 	}
 	struct statement *s =
-		prepared_simple(&client->prepared, source, bytes, hash, taken.count, &context);
+		prepared_simple(&backend->prepared, source, bytes, hash, taken.count, &context);
 	q->written = q->text;
 	q->written_bytes = used;
 	q->text += used;

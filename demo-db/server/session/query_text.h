@@ -5,14 +5,14 @@
 
 #include <stdbool.h>
 
-struct client;
+struct backend;
 struct query;
 struct statement;
 
 /* Only white space, comments and semicolons left? */
 bool query_text_ends(const struct query *query);
-/* Cuts the next statement off client->query's text; not shared, see prepared_simple. NULL: memory
+/* Cuts the next statement off backend->query's text; not shared, see prepared_simple. NULL: memory
  * is out. */
-struct statement *query_text_next(struct client *client);
+struct statement *query_text_next(struct backend *backend);
 
 #endif

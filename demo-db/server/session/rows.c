@@ -8,7 +8,8 @@
  * are known, in case there is no row, and written again with the first one.
  */
 #include "demo-db/server/session/rows.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,9 @@
 
 #define ROW_MAX_BYTES (1u << 30) /* as PostgreSQL's largest message */
 
-void rows_begin(struct client *client, bool describe)
+void rows_begin(struct backend *backend, bool describe)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	q->describe = describe;
 	q->guessed = false;
 	q->column_count = 0;
@@ -89,10 +90,10 @@ static bool fill_columns(struct query *q, const struct db_row *row, bool values)
 }
 
 /* A pinned service time: the statement keeps its worker so long, whatever the machine does. */
-static void keep_worker(const struct client *client)
+static void keep_worker(const struct backend *backend)
 {
-	uint64_t ms = client->server->config.service_ms;
-	if (ms && !client->query.statement->kind.view) {
+	uint64_t ms = backend->services->config.service_ms;
+	if (ms && !backend->query.statement->kind.view) {
 		struct timespec wait = { .tv_sec = (time_t)(ms / 1000),
 			.tv_nsec = (long)(ms % 1000) * 1000000 };
 		while (nanosleep(&wait, &wait) != 0)
@@ -102,49 +103,49 @@ static void keep_worker(const struct client *client)
 
 int rows_on_columns(void *arg, const struct db_row *row)
 {
-	struct client *client = arg;
-	struct query *q = &client->query;
+	struct backend *backend = arg;
+	struct query *q = &backend->query;
 	uint32_t count = db_row_columns(row);
-	keep_worker(client);
+	keep_worker(backend);
 	if (!reserve_columns(q, count))
 		return 0; /* the first row ends the statement */
 	q->column_count = count;
 	q->guessed = !fill_columns(q, row, false);
 	q->describe_due = false;
 	if (q->describe) {
-		q->described_at = client->output.wire.bytes;
-		wire_row_description(&client->output.wire, q->columns, (uint16_t)count);
+		q->described_at = backend->output.wire.bytes;
+		wire_row_description(&backend->output.wire, q->columns, (uint16_t)count);
 	}
 	return 0;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void describe_again(struct client *client, const struct db_row *row)
+static void describe_again(struct backend *backend, const struct db_row *row)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	fill_columns(q, row, true);
 	q->guessed = false;
 	if (!q->describe)
 		return;
-	client->output.wire.bytes = q->described_at;
-	wire_row_description(&client->output.wire, q->columns, (uint16_t)q->column_count);
+	backend->output.wire.bytes = q->described_at;
+	wire_row_description(&backend->output.wire, q->columns, (uint16_t)q->column_count);
 }
 
 /* A row that alone would be over the hard limit is an error; that limit is for clients that do not
  * read. What they have not read yet is within the soft one. */
-static size_t largest_row(const struct client *client)
+static size_t largest_row(const struct backend *backend)
 {
-	const struct cancel_output_limit *limit = &client->output.limit;
+	const struct cancel_output_limit *limit = &backend->output.limit;
 	size_t most = limit->hard_bytes - limit->soft_bytes;
 	if (most < limit->hard_bytes / 2)
 		most = limit->hard_bytes / 2;
 	return most < ROW_MAX_BYTES ? most : ROW_MAX_BYTES;
 }
 
-static int encode(struct client *client, struct wire_out *out, const struct db_row *row)
+static int encode(struct backend *backend, struct wire_out *out, const struct db_row *row)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	size_t before = out->bytes;
 	wire_begin(out, 'D');
 	wire_put16(out, (uint16_t)q->column_count);
@@ -157,7 +158,7 @@ static int encode(struct client *client, struct wire_out *out, const struct db_r
 	}
 	wire_end(out);
 	size_t bytes = out->bytes - before;
-	if (!out->failed && !q->misfit && bytes <= largest_row(client))
+	if (!out->failed && !q->misfit && bytes <= largest_row(backend))
 		return 0;
 	if (!out->failed && !q->misfit)
 		q->row_too_large = bytes;
@@ -166,34 +167,34 @@ static int encode(struct client *client, struct wire_out *out, const struct db_r
 }
 
 /* Beyond the row limit: kept for the next Execute. */
-static int keep(struct client *client, const struct db_row *row)
+static int keep(struct backend *backend, const struct db_row *row)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	struct portal *portal = q->portal;
 	size_t before = portal->rows.bytes;
-	int status = encode(client, &portal->rows, row);
-	client->prepared.kept_bytes += portal->rows.bytes - before;
+	int status = encode(backend, &portal->rows, row);
+	backend->prepared.kept_bytes += portal->rows.bytes - before;
 	if (status)
 		return -1;
 	portal->rows_left++;
-	q->too_many_rows = client->prepared.kept_bytes > client->server->config.portal_kb << 10;
+	q->too_many_rows = backend->prepared.kept_bytes > backend->services->config.portal_kb << 10;
 	return q->too_many_rows;
 }
 
 int rows_on_row(void *arg, const struct db_row *row)
 {
-	struct client *client = arg;
-	struct query *q = &client->query;
+	struct backend *backend = arg;
+	struct query *q = &backend->query;
 	if (q->column_count != db_row_columns(row) || q->bad_format)
 		return -1;
 	if (q->guessed)
-		describe_again(client, row);
+		describe_again(backend, row);
 	if (q->row_limit && q->rows == q->row_limit)
-		return keep(client, row);
-	if (encode(client, &client->output.wire, row))
+		return keep(backend, row);
+	if (encode(backend, &backend->output.wire, row))
 		return -1;
 	q->rows++;
-	return !output_make_room(&client->output, db_session_cancelled(client->session));
+	return !output_make_room(&backend->output, db_session_cancelled(backend->db));
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -212,10 +213,10 @@ static void make_tag(const struct query *q, char *tag, size_t bytes)
 		snprintf(tag, bytes, "%s", word);
 }
 
-void rows_complete(struct client *client)
+void rows_complete(struct backend *backend)
 {
-	struct query *q = &client->query;
-	struct wire_out *out = &client->output.wire;
+	struct query *q = &backend->query;
+	struct wire_out *out = &backend->output.wire;
 	char tag[64];
 	if (q->describe_due)
 		wire_empty(out, 'n');
@@ -241,13 +242,13 @@ static void count_in_tag(char *tag, size_t bytes, uint64_t rows)
 			strncmp(tag, "INSERT", 6) == 0 ? "0 " : "", (unsigned long long)rows);
 }
 
-void rows_keep(struct client *client, const char *tag, bool returns_rows)
+void rows_keep(struct backend *backend, const char *tag, bool returns_rows)
 {
-	struct portal *portal = client->query.portal;
+	struct portal *portal = backend->query.portal;
 	snprintf(portal->tag, sizeof portal->tag, "%s", tag);
 	portal->started = true;
 	portal->returns_rows = returns_rows;
-	client->prepared.kept_bytes += portal->rows.bytes;
+	backend->prepared.kept_bytes += portal->rows.bytes;
 }
 
 static uint32_t load_length(const uint8_t *message)
@@ -256,11 +257,11 @@ static uint32_t load_length(const uint8_t *message)
 	       message[4];
 }
 
-void rows_continue(struct client *client)
+void rows_continue(struct backend *backend)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	struct portal *portal = q->portal;
-	struct wire_out *out = &client->output.wire;
+	struct wire_out *out = &backend->output.wire;
 	uint64_t sent = 0;
 	for (; portal->rows_left && (!q->row_limit || sent < q->row_limit); sent++) {
 		const uint8_t *message = portal->rows.data + portal->rows_at;
@@ -270,7 +271,7 @@ void rows_continue(struct client *client)
 		portal->rows_left--;
 	}
 	if (!portal->rows_left)
-		portal_drop_rows(&client->prepared, portal);
+		portal_drop_rows(&backend->prepared, portal);
 	if (q->row_limit && sent == q->row_limit) {
 		wire_empty(out, 's');
 		return;

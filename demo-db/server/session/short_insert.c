@@ -4,7 +4,8 @@
  * each time, of what the table has then.
  */
 #include "demo-db/server/session/short_insert.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,14 +67,14 @@ static char *query_of(const char *table)
 	return NULL;
 }
 
-static char *names_of(struct client *client, const char *table, unsigned values)
+static char *names_of(struct backend *backend, const char *table, unsigned values)
 {
 	char message[DB_MESSAGE_MAX], *text = NULL, *sql = query_of(table);
 	size_t bytes;
 	struct list list = { .file = open_memstream(&text, &bytes), .wanted = values };
 	int rc = DB_ENOMEM;
 	if (sql && list.file)
-		rc = db_describe(client->session, sql, NULL, NULL, note_names, &list, message);
+		rc = db_describe(backend->db, sql, NULL, NULL, note_names, &list, message);
 	free(sql);
 	if (!list.file)
 		return NULL;
@@ -84,16 +85,16 @@ static char *names_of(struct client *client, const char *table, unsigned values)
 	return NULL;
 }
 
-bool short_insert_expand(struct client *client)
+bool short_insert_expand(struct backend *backend)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	const struct statement *s = q->statement;
-	struct dialect_context context = query_context(client);
+	struct dialect_context context = query_context(backend);
 	char table[DIALECT_NAME_MAX];
 	unsigned values;
 	if (!s->dialect.rows_at || q->expanded || !read_failure(q->result.message, table, &values))
 		return false;
-	char *list = names_of(client, table, values);
+	char *list = names_of(backend, table, values);
 	if (list)
 		q->expanded = statement_with_columns(s, list, &context);
 	free(list);

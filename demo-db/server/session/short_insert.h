@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-struct client;
+struct backend;
 
 /* The statement in hand failed. True: for want of values; query.expanded names the columns it has
  * values for, as the table is now. */
-bool short_insert_expand(struct client *client);
+bool short_insert_expand(struct backend *backend);
 
 #endif

@@ -4,7 +4,8 @@
  * Unix socket and of loopback are trusted; others prove a password.
  */
 #include "demo-db/server/session/startup.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/clients.h"
+#include "demo-db/server/session/services.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,23 +38,23 @@ static uint64_t hash_of(const char *text)
 static int open_session(struct client *client)
 {
 	const struct db_session_options options = { .struct_size = sizeof options,
-		.key = client->process };
+		.key = client->backend.process };
 	struct db_session *session;
-	int rc = db_session_open(client->server->engine, &options, &session);
+	int rc = db_session_open(client->backend.services->engine, &options, &session);
 	if (rc)
 		client_fatal(client, db_error_sqlstate(rc), db_error_text(rc));
 	else
-		server_open_session(client->server, client, session);
+		clients_open_session(client->backend.services->clients, client, session);
 	return rc;
 }
 
 static void greet(struct client *client)
 {
-	struct wire_out *out = &client->output.wire;
+	struct wire_out *out = &client->backend.output.wire;
 	put_auth(out, AUTH_OK, NULL, 0);
-	settings_report(&client->settings, out);
+	settings_report(&client->backend.settings, out);
 	wire_begin(out, 'K');
-	wire_put32(out, client->process);
+	wire_put32(out, client->backend.process);
 	wire_put32(out, client->secret);
 	wire_end(out);
 	wire_ready(out, 'I');
@@ -61,20 +62,21 @@ static void greet(struct client *client)
 
 static void begin_session(struct client *client)
 {
-	struct settings *settings = &client->settings;
-	client->role = config_find_role(&client->server->config, client->user);
-	client->user_hash = hash_of(client->user);
-	if (!server_admit_session(client->server, client)) {
+	struct settings *settings = &client->backend.settings;
+	client->backend.role =
+		config_find_role(&client->backend.services->config, client->backend.user);
+	client->backend.user_hash = hash_of(client->backend.user);
+	if (!clients_admit_session(client->backend.services, client)) {
 		client_fatal(client, "53300", "sorry, too many clients already");
 		return;
 	}
 	if (open_session(client))
 		return;
-	settings_tell(settings, SETTING_session_authorization, client->user);
-	settings_tell(
-		settings, SETTING_is_superuser, client->role && client->role->raise ? "on" : "off");
+	settings_tell(settings, SETTING_session_authorization, client->backend.user);
+	settings_tell(settings, SETTING_is_superuser,
+		client->backend.role && client->backend.role->raise ? "on" : "off");
 	client->state = CLIENT_READY;
-	client_set_watch(client, WATCH_NOTHING, 0, 0);
+	timer_set(&client->backend.timer, TIMER_NOTHING, 0, 0);
 	greet(client);
 }
 
@@ -83,12 +85,12 @@ static void begin_session(struct client *client)
 static void ask_password(struct client *client)
 {
 	static const char mechanisms[] = SCRAM_MECHANISM "\0";
-	const struct server *server = client->server;
-	const struct config_user *user = config_find_user(&server->config, client->user);
+	const struct services *services = client->backend.services;
+	const struct config_user *user = config_find_user(&services->config, client->backend.user);
 	client->scram = calloc(1, sizeof *client->scram);
 	/* for users there are, too: the time it takes tells nothing */
-	int status = client->scram ? scram_verifier_make_up(&client->scram->verifier, client->user,
-					     server->scram_secret)
+	int status = client->scram ? scram_verifier_make_up(&client->scram->verifier,
+					     client->backend.user, services->scram_secret)
 				   : -1;
 	if (status == 0 && user)
 		client->scram->verifier = user->verifier;
@@ -96,7 +98,7 @@ static void ask_password(struct client *client)
 		client_fatal(client, "53200", "out of memory");
 		return;
 	}
-	put_auth(&client->output.wire, AUTH_SASL, mechanisms, sizeof mechanisms);
+	put_auth(&client->backend.output.wire, AUTH_SASL, mechanisms, sizeof mechanisms);
 	client->state = CLIENT_PASSWORD;
 }
 
@@ -104,7 +106,7 @@ static void refuse_password(struct client *client)
 {
 	char message[128];
 	snprintf(message, sizeof message, "password authentication failed for user \"%s\"",
-		client->user);
+		client->backend.user);
 	client_fatal(client, "28P01", message);
 }
 
@@ -119,7 +121,7 @@ static void first_message(struct client *client, const uint8_t *data, size_t byt
 		return;
 	}
 	const char *reply = client->scram->server_first;
-	put_auth(&client->output.wire, AUTH_SASL_NEXT, reply, strlen(reply));
+	put_auth(&client->backend.output.wire, AUTH_SASL_NEXT, reply, strlen(reply));
 	client->state = CLIENT_PROOF;
 }
 
@@ -130,7 +132,7 @@ static void last_message(struct client *client, const uint8_t *data, size_t byte
 		refuse_password(client);
 		return;
 	}
-	put_auth(&client->output.wire, AUTH_SASL_FINAL, reply, strlen(reply));
+	put_auth(&client->backend.output.wire, AUTH_SASL_FINAL, reply, strlen(reply));
 	free(client->scram);
 	client->scram = NULL;
 	begin_session(client);
@@ -145,7 +147,7 @@ static int take_setting(struct client *client, const char *name, const char *val
 	if (strcmp(name, "user") == 0 || strcmp(name, "database") == 0 ||
 		strcmp(name, "replication") == 0 || strncmp(name, "_pq_.", 5) == 0)
 		return 0;
-	if (settings_start(&client->settings, name, value, &error) == 0)
+	if (settings_start(&client->backend.settings, name, value, &error) == 0)
 		return 0;
 	client_fatal(client, error.sqlstate, error.message);
 	return -1;
@@ -216,7 +218,7 @@ static void negotiate(struct client *client, const struct wire_message *message)
 	}
 	if ((message->startup.protocol & 0xffff) == 0 && unknown == 0)
 		return;
-	struct wire_out *out = &client->output.wire;
+	struct wire_out *out = &client->backend.output.wire;
 	wire_begin(out, 'v');
 	wire_put32(out, PROTOCOL_MAJOR << 16);
 	wire_put32(out, unknown);
@@ -238,8 +240,9 @@ static void start(struct client *client, const struct wire_message *message)
 	}
 	const char *user = wire_startup_value(message, "user");
 	const char *database = wire_startup_value(message, "database");
-	if (take_name(client, client->user, user) ||
-		take_name(client, client->database, database && *database ? database : user) ||
+	if (take_name(client, client->backend.user, user) ||
+		take_name(client, client->backend.database,
+			database && *database ? database : user) ||
 		take_settings(client, message))
 		return;
 	negotiate(client, message);
@@ -254,10 +257,11 @@ static void first_packet(struct client *client, const struct wire_message *messa
 	switch (message->kind) {
 	case WIRE_SSL_REQUEST:
 	case WIRE_GSS_REQUEST:
-		wire_put8(&client->output.wire, 'N');
+		wire_put8(&client->backend.output.wire, 'N');
 		break;
 	case WIRE_CANCEL_REQUEST:
-		server_cancel(client->server, message->cancel.process, message->cancel.secret);
+		clients_cancel_request(
+			client->backend.services, message->cancel.process, message->cancel.secret);
 		client->state = CLIENT_LEAVING;
 		break;
 	default:

@@ -6,7 +6,9 @@
 #include "demo-db/server/session/prepare_sql.h"
 #include "demo-db/server/session/query_errors.h"
 #include "demo-db/server/session/rows.h"
-#include "demo-db/server/server.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/clients.h"
+#include "demo-db/server/session/services.h"
 
 #include <string.h>
 #include <strings.h>
@@ -17,107 +19,107 @@ bool local_is(const struct statement *statement)
 	       statement->dialect.kind != DIALECT_REFUSED;
 }
 
-static bool tell(struct client *client, const struct settings_error *error)
+static bool tell(struct backend *backend, const struct settings_error *error)
 {
-	client_error(client, error->sqlstate, error->message, NULL, error->hint, 0);
+	backend_error(backend, error->sqlstate, error->message, NULL, error->hint, 0);
 	return false;
 }
 
-static bool in_block(const struct client *client)
+static bool in_block(const struct backend *backend)
 {
-	return db_session_transaction(client->session) != 'I';
+	return db_session_transaction(backend->db) != 'I';
 }
 
 /* ---- SET ------------------------------------------------------------------------------------- */
 
 /* Nobody lifts itself above the others unless its role may. */
-static bool may_set(struct client *client, const struct dialect *d)
+static bool may_set(struct backend *backend, const struct dialect *d)
 {
 	bool system =
 		strcasecmp(d->name, "cancel.priority") == 0 && strcasecmp(d->value, "system") == 0;
-	if (!system || (client->role && client->role->raise))
+	if (!system || (backend->role && backend->role->raise))
 		return true;
-	client_error(client, "42501", "permission denied to set \"cancel.priority\" to system",
+	backend_error(backend, "42501", "permission denied to set \"cancel.priority\" to system",
 		NULL, "The role needs \"raise\" in the server's configuration.", 0);
 	return false;
 }
 
 /* SET TRANSACTION and SET SESSION CHARACTERISTICS: what the block already has, or the next gets. */
-static bool set_transaction(struct client *client, const struct dialect *d)
+static bool set_transaction(struct backend *backend, const struct dialect *d)
 {
 	struct settings_error error;
 	bool session = strncasecmp(d->value, "as transaction", 14) == 0;
 	bool snapshot = strcasestr(d->value, "serializable") || strcasestr(d->value, "repeatable");
 	bool read_only = strcasestr(d->value, "read only") != NULL;
-	if (!session && (snapshot || read_only) && in_block(client)) {
-		client_error(client, "0A000", "SET TRANSACTION of this kind is not supported", NULL,
-			"Say it with BEGIN, or with SET SESSION CHARACTERISTICS.", 0);
+	if (!session && (snapshot || read_only) && in_block(backend)) {
+		backend_error(backend, "0A000", "SET TRANSACTION of this kind is not supported",
+			NULL, "Say it with BEGIN, or with SET SESSION CHARACTERISTICS.", 0);
 		return false;
 	}
-	if (!session && !in_block(client))
+	if (!session && !in_block(backend))
 		query_warn(
-			client, "25P01", "SET TRANSACTION can only be used in transaction blocks");
+			backend, "25P01", "SET TRANSACTION can only be used in transaction blocks");
 	if (!session)
 		return true;
 	if (strcasestr(d->value, "isolation") &&
-		settings_set(&client->settings, "default_transaction_isolation",
-			snapshot ? "repeatable read" : "read committed", false, in_block(client),
+		settings_set(&backend->settings, "default_transaction_isolation",
+			snapshot ? "repeatable read" : "read committed", false, in_block(backend),
 			&error))
-		return tell(client, &error);
+		return tell(backend, &error);
 	bool access = read_only || strcasestr(d->value, "read write");
-	if (access && settings_set(&client->settings, "default_transaction_read_only",
-			      read_only ? "on" : "off", false, in_block(client), &error))
-		return tell(client, &error);
+	if (access && settings_set(&backend->settings, "default_transaction_read_only",
+			      read_only ? "on" : "off", false, in_block(backend), &error))
+		return tell(backend, &error);
 	return true;
 }
 
-static bool set(struct client *client, const struct dialect *d)
+static bool set(struct backend *backend, const struct dialect *d)
 {
 	struct settings_error error;
 	if (strcmp(d->name, "transaction") == 0)
-		return set_transaction(client, d);
-	if (!may_set(client, d))
+		return set_transaction(backend, d);
+	if (!may_set(backend, d))
 		return false;
-	if (d->local && !in_block(client))
-		query_warn(client, "25P01", "SET LOCAL can only be used in transaction blocks");
-	if (settings_set(&client->settings, d->name, d->value_default ? NULL : d->value, d->local,
-		    in_block(client), &error))
-		return tell(client, &error);
+	if (d->local && !in_block(backend))
+		query_warn(backend, "25P01", "SET LOCAL can only be used in transaction blocks");
+	if (settings_set(&backend->settings, d->name, d->value_default ? NULL : d->value, d->local,
+		    in_block(backend), &error))
+		return tell(backend, &error);
 	return true;
 }
 
-static bool reset(struct client *client, const struct dialect *d)
+static bool reset(struct backend *backend, const struct dialect *d)
 {
 	struct settings_error error;
 	if (strcmp(d->name, "all") == 0)
-		settings_reset_all(&client->settings, in_block(client));
-	else if (settings_set(&client->settings, d->name, NULL, false, in_block(client), &error))
-		return tell(client, &error);
+		settings_reset_all(&backend->settings, in_block(backend));
+	else if (settings_set(&backend->settings, d->name, NULL, false, in_block(backend), &error))
+		return tell(backend, &error);
 	return true;
 }
 
-static bool discard(struct client *client, const struct dialect *d)
+static bool discard(struct backend *backend, const struct dialect *d)
 {
 	bool all = strcmp(d->name, "all") == 0;
-	if (all && in_block(client)) {
-		client_error(client, "25001", "DISCARD ALL cannot run inside a transaction block",
+	if (all && in_block(backend)) {
+		backend_error(backend, "25001", "DISCARD ALL cannot run inside a transaction block",
 			NULL, NULL, 0);
 		return false;
 	}
 	if (all || strncmp(d->name, "temp", 4) == 0) {
-		int rc = db_discard_temp(client->session);
+		int rc = db_discard_temp(backend->db);
 		if (rc) {
-			client_error(client, db_error_sqlstate(rc),
+			backend_error(backend, db_error_sqlstate(rc),
 				"DISCARD TEMP cannot run inside a transaction block", NULL,
 				"There are temporary objects that it may use.", 0);
 			return false;
 		}
 	}
 	if (all) {
-		settings_reset_all(&client->settings, false);
-		client->query.portal = NULL;
-		portal_close_all(&client->prepared);
-		prepared_close_all(&client->prepared);
+		settings_reset_all(&backend->settings, false);
+		backend->query.portal = NULL;
+		portal_close_all(&backend->prepared);
+		prepared_close_all(&backend->prepared);
 	}
 	return true;
 }
@@ -151,31 +153,31 @@ static void put_row(struct wire_out *out, const char *const *texts, uint16_t cou
 }
 
 /* What only the transaction knows. */
-static void tell_transaction(struct client *client)
+static void tell_transaction(struct backend *backend)
 {
-	if (in_block(client))
+	if (in_block(backend))
 		return;
-	settings_tell(&client->settings, SETTING_transaction_isolation,
-		settings_get(&client->settings, SETTING_default_transaction_isolation));
-	settings_tell(&client->settings, SETTING_transaction_read_only,
-		settings_get(&client->settings, SETTING_default_transaction_read_only));
+	settings_tell(&backend->settings, SETTING_transaction_isolation,
+		settings_get(&backend->settings, SETTING_default_transaction_isolation));
+	settings_tell(&backend->settings, SETTING_transaction_read_only,
+		settings_get(&backend->settings, SETTING_default_transaction_read_only));
 }
 
 /* The rows of a portal are kept there, since Execute may ask for a part of them. */
-static bool show(struct client *client, const struct statement *statement)
+static bool show(struct backend *backend, const struct statement *statement)
 {
-	struct portal *portal = client->query.portal;
-	struct wire_out *out = &client->output.wire, *rows = portal ? &portal->rows : out;
+	struct portal *portal = backend->query.portal;
+	struct wire_out *out = &backend->output.wire, *rows = portal ? &portal->rows : out;
 	struct wire_column columns[3];
 	struct settings_error error;
 	uint16_t count = local_columns(statement, columns);
 	const char *value = NULL;
-	tell_transaction(client);
+	tell_transaction(backend);
 	if (count == 1)
-		value = settings_show(&client->settings, statement->dialect.name, &error);
+		value = settings_show(&backend->settings, statement->dialect.name, &error);
 	if (count == 1 && !value)
-		return tell(client, &error);
-	if (client->query.describe)
+		return tell(backend, &error);
+	if (backend->query.describe)
 		wire_row_description(out, columns, count);
 	if (portal)
 		portal->rows_left = count == 1 ? 1 : SETTING_COUNT;
@@ -185,7 +187,7 @@ static bool show(struct client *client, const struct statement *statement)
 	}
 	for (int i = 0; i < SETTING_COUNT; i++) {
 		const char *texts[] = { setting_name((enum setting)i),
-			settings_get(&client->settings, (enum setting)i),
+			settings_get(&backend->settings, (enum setting)i),
 			setting_text((enum setting)i) };
 		put_row(rows, texts, 3);
 	}
@@ -194,45 +196,46 @@ static bool show(struct client *client, const struct statement *statement)
 
 /* ---- Intake ---------------------------------------------------------------------------------- */
 
-static bool set_paused(struct client *client, const struct dialect *d)
+static bool set_paused(struct backend *backend, const struct dialect *d)
 {
-	if (!client_may_control(client)) {
-		client_error(client, "42501", "permission denied to pause or resume the intake",
+	if (!backend_may_control(backend)) {
+		backend_error(backend, "42501", "permission denied to pause or resume the intake",
 			NULL, "The role needs \"raise\" in the server's configuration.", 0);
 		return false;
 	}
 	bool pause = strcmp(d->name, "pause") == 0;
-	atomic_store_explicit(&client->server->admission.paused, pause, memory_order_relaxed);
+	atomic_store_explicit(&backend->services->admission.paused, pause, memory_order_relaxed);
 	if (!pause)
-		server_kick_waiting(client->server);
+		clients_wake(backend->services->clients);
 	return true;
 }
 
 /* All of the log into the database, at once: nobody writes meanwhile. The caller's thread does it,
  * so the others are told to poll in its place. */
-static bool checkpoint(struct client *client)
+static bool checkpoint(struct backend *backend)
 {
-	if (!client_may_control(client)) {
-		client_error(client, "42501", "permission denied to execute CHECKPOINT", NULL,
+	if (!backend_may_control(backend)) {
+		backend_error(backend, "42501", "permission denied to execute CHECKPOINT", NULL,
 			"The role needs \"raise\" in the server's configuration.", 0);
 		return false;
 	}
-	if (in_block(client)) {
-		client_error(client, "25001", "CHECKPOINT cannot run inside a transaction block",
+	if (in_block(backend)) {
+		backend_error(backend, "25001", "CHECKPOINT cannot run inside a transaction block",
 			NULL, "It would wait for what the block has written.", 0);
 		return false;
 	}
 	/* one at a time: were all threads to wait for the writer, none would serve it */
-	if (atomic_exchange_explicit(&client->server->checkpointing, true, memory_order_acquire)) {
-		client_error(client, "55006", "another CHECKPOINT is under way", NULL,
+	if (atomic_exchange_explicit(
+		    &backend->services->checkpointing, true, memory_order_acquire)) {
+		backend_error(backend, "55006", "another CHECKPOINT is under way", NULL,
 			"It will have done the work of this one; retry later if not.", 0);
 		return false;
 	}
-	reactor_blocking(client->server->reactor);
-	int rc = db_checkpoint(client->server->engine, DB_CHECKPOINT_RESTART);
-	atomic_store_explicit(&client->server->checkpointing, false, memory_order_release);
+	reactor_blocking(backend->services->reactor);
+	int rc = db_checkpoint(backend->services->engine, DB_CHECKPOINT_RESTART);
+	atomic_store_explicit(&backend->services->checkpointing, false, memory_order_release);
 	if (rc)
-		client_error(client, db_error_sqlstate(rc), db_error_text(rc), NULL, NULL, 0);
+		backend_error(backend, db_error_sqlstate(rc), db_error_text(rc), NULL, NULL, 0);
 	return rc == 0;
 }
 
@@ -270,37 +273,37 @@ static const char *tag_of(const struct dialect *d)
 	}
 }
 
-bool local_answer(struct client *client)
+bool local_answer(struct backend *backend)
 {
-	struct query *q = &client->query;
+	struct query *q = &backend->query;
 	const struct dialect *d = &q->statement->dialect;
 	bool fine = true;
 	if (q->describe_due && d->kind != DIALECT_SHOW)
-		wire_empty(&client->output.wire, 'n');
+		wire_empty(&backend->output.wire, 'n');
 	q->describe_due = false;
 	if (d->kind == DIALECT_SET)
-		fine = set(client, d);
+		fine = set(backend, d);
 	else if (d->kind == DIALECT_SHOW)
-		fine = show(client, q->statement);
+		fine = show(backend, q->statement);
 	else if (d->kind == DIALECT_RESET)
-		fine = reset(client, d);
+		fine = reset(backend, d);
 	else if (d->kind == DIALECT_DISCARD)
-		fine = discard(client, d);
+		fine = discard(backend, d);
 	else if (d->kind == DIALECT_PREPARE)
-		fine = named_prepare(client, d);
+		fine = named_prepare(backend, d);
 	else if (d->kind == DIALECT_DEALLOCATE)
-		fine = named_deallocate(client, d);
+		fine = named_deallocate(backend, d);
 	else if (d->kind == DIALECT_INTAKE)
-		fine = set_paused(client, d);
+		fine = set_paused(backend, d);
 	else if (d->kind == DIALECT_CHECKPOINT)
-		fine = checkpoint(client);
+		fine = checkpoint(backend);
 	if (!fine)
 		return false;
 	if (q->portal)
-		rows_keep(client, tag_of(d), d->kind == DIALECT_SHOW);
+		rows_keep(backend, tag_of(d), d->kind == DIALECT_SHOW);
 	if (q->portal && d->kind == DIALECT_SHOW)
-		rows_continue(client);
+		rows_continue(backend);
 	else
-		wire_complete(&client->output.wire, tag_of(d));
+		wire_complete(&backend->output.wire, tag_of(d));
 	return true;
 }

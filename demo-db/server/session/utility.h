@@ -4,11 +4,11 @@
 #ifndef DEMO_DB_LOCAL_H
 #define DEMO_DB_LOCAL_H
 
-#include "demo-db/server/session/client.h"
+#include "demo-db/server/session/backend.h"
 
 bool local_is(const struct statement *statement);
 /* Answers it, up to CommandComplete. False: an error was told. */
-bool local_answer(struct client *client);
+bool local_answer(struct backend *backend);
 /* The result columns of SHOW; 0 for the others. Names live as long as the statement. */
 uint16_t local_columns(const struct statement *statement, struct wire_column columns[3]);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * last_values.h - the values a statement assigned last, for the words about a key that is there already.
+ * last_values.h - the values a statement assigned last, for the words about a key that is there
+ * already.
  *
  * Per thread, good until the thread runs another statement. A value that cannot be told as
  * PostgreSQL would is not kept. Bounded: STORED_MAX columns, texts of STORED_TEXT_MAX bytes.
