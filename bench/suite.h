@@ -25,8 +25,8 @@ struct suite_result {
 };
 
 /* 0; -1 with one line in error; or, because the machine gave others what the saturation or the
- * reference needed, DISTURBANCE_EXIT_STATUS with one, and the rows of the loads before. Free the traces with suite_free in both
- * cases. */
+ * reference needed, DISTURBANCE_EXIT_STATUS with one, and the rows of the loads before. Free the
+ * traces with suite_free in both cases. */
 int suite_run(const struct bench_options *options, const struct bench_case *bench_case,
 	struct suite_result *result, char error[TARGET_ERROR_MAX])
 	__attribute__((warn_unused_result));
