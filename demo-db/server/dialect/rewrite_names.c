@@ -14,11 +14,6 @@ static void refuse(struct rewriter *r)
 	rewrite_fail(r, "42601", "syntax error at or near", &r->token);
 }
 
-static bool is_text(const struct token *t)
-{
-	return t->kind == TOKEN_STRING || t->kind == TOKEN_ESCAPE || t->kind == TOKEN_DOLLAR;
-}
-
 /* ---- Texts ---------------------------------------------------------------------------------- */
 
 /* Behind words that a name follows. */
@@ -102,27 +97,44 @@ static void refuse_default(struct rewriter *r)
 }
 
 /* A byte order mark is a letter in PostgreSQL and white space in SQLite. */
-static bool begins_with_mark(const struct token *t)
+static void refuse_word(struct rewriter *r)
 {
-	return t->kind == TOKEN_WORD && t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0;
+	const struct token *t = &r->token;
+	if (t->text[0] == '\xef' && t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
+		refuse(r);
+	else if (r->schema && token_is(&r->previous, "default"))
+		refuse_default(r);
+}
+
+static void refuse_symbol(struct rewriter *r)
+{
+	char symbol = r->token.text[0];
+	if (symbol == '[' &&
+		(r->operand_at != REWRITE_NO_OPERAND || token_is(&r->previous, "array")))
+		rewrite_fail_at(r, "0A000", "arrays are not supported");
+	else if (symbol == '[' || symbol == '`')
+		refuse(r);
 }
 
 void rewrite_refuse_names(struct rewriter *r)
 {
-	const struct token *t = &r->token;
-	if (begins_with_mark(t)) {
-		refuse(r);
-	} else if (is_text(t)) {
+	switch (r->token.kind) {
+	case TOKEN_WORD:
+	case TOKEN_NAME:
+		refuse_word(r);
+		break;
+	case TOKEN_SYMBOL:
+		refuse_symbol(r);
+		break;
+	case TOKEN_STRING:
+	case TOKEN_ESCAPE:
+	case TOKEN_DOLLAR:
 		if (follows_name_word(r) || is_in_name_list(r))
 			refuse(r);
 		else
 			refuse_constant_term(r);
-	} else if (token_is_symbol(t, "[") &&
-		   (r->operand_at != REWRITE_NO_OPERAND || token_is(&r->previous, "array"))) {
-		rewrite_fail_at(r, "0A000", "arrays are not supported");
-	} else if (token_is_symbol(t, "[") || token_is_symbol(t, "`")) {
-		refuse(r);
-	} else if (r->schema && token_is(&r->previous, "default")) {
-		refuse_default(r);
+		break;
+	default:
+		break;
 	}
 }
