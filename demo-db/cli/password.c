@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* password.c - `demo-db password NAME`: reads a password, prints the [users] line. */
 #include "demo-db/cli/commands.h"
-#include "demo-db/server/config.h"
+#include "demo-db/server/config/config.h"
 
 #include <argp.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #ifndef DEMO_DB_METRICS_H
 #define DEMO_DB_METRICS_H
 
-#include "demo-db/server/config.h"
+#include "demo-db/server/config/config.h"
 
 struct server;
 struct metrics;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an operator writes is taken whole or refused with its line. */
-#include "demo-db/server/config.h"
+#include "demo-db/server/config/config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -19,7 +19,7 @@
 #define DEMO_DB_GATE_H
 
 #include "demo-db/server/dialect/priority.h"
-#include "demo-db/server/config.h"
+#include "demo-db/server/config/config.h"
 
 #include <stdatomic.h>
 #include <cancel/admission_shared.h>

@@ -11,7 +11,7 @@
 #ifndef DEMO_DB_BACKEND_H
 #define DEMO_DB_BACKEND_H
 
-#include "demo-db/server/config.h"
+#include "demo-db/server/config/config.h"
 #include "demo-db/server/net/output.h"
 #include "demo-db/server/net/reactor.h"
 #include "demo-db/server/session/prepared.h"

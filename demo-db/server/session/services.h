@@ -4,7 +4,7 @@
 #define DEMO_DB_SERVICES_H
 
 #include "demo-db/server/admission/admission.h"
-#include "demo-db/server/config.h"
+#include "demo-db/server/config/config.h"
 #include "demo-db/server/net/reactor.h"
 #include "demo-db/engine/engine.h"
 #include "demo-db/server/net/scram.h"

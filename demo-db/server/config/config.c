@@ -2,7 +2,7 @@
 /*
  * Owns the reading and checking of what an operator wrote.
  */
-#include "demo-db/server/config.h"
+#include "demo-db/server/config/config.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
