@@ -168,7 +168,7 @@ static int find_rate(struct suite *suite)
 			return -1;
 		if (disturbance.disturbed && !options->allow_disturbed)
 			return disturbance_refuse(
-				"the saturation", &disturbance, suite->error, TARGET_ERROR_MAX);
+				"saturation", &disturbance, suite->error, TARGET_ERROR_MAX);
 		suite->rate_disturbed = disturbance.disturbed;
 	}
 	suite->rate_qps = floor(suite->saturation_qps * rho);

@@ -238,7 +238,7 @@ static void a_disturbed_saturation_ends_it_before_the_first_run(void **state)
 	(void)state;
 	world.saturation_disturbed = true;
 	assert_int_equal(run("", 1), DISTURBANCE_EXIT_STATUS);
-	assert_non_null(strstr(error, "the saturation is not credible"));
+	assert_ptr_equal(strstr(error, "the saturation is not credible: others"), error);
 	assert_int_equal(world.runs, 0);
 }
 
