@@ -201,8 +201,8 @@ static enum cancel_rerun_answer answer(
 /* ---- The call -------------------------------------------------------------------------------- */
 
 /* What it held is back, whether or not it has looked at its request; then it begins again. What it
- * did so far is wasted. The old cancel is forgotten while nobody can deliver another; false where an
- * operator's came first, which is final. */
+ * did so far is wasted. The old cancel is forgotten while nobody can deliver another; false where
+ * an operator's came first, which is final. */
 static bool start_anew(struct slot *s, uint64_t id)
 {
 	task_check_released(s);
