@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the .out and .answers files: what psql shows, and what the messages of the .msg files get, when a real PostgreSQL 15
 # (Debian's postgresql-15) answers. Build the dev preset first: its test of the messages sends them.
-# usage: tests/wire/postgres/record.sh
+# usage: tests/server/postgres/record.sh
 set -eu
 cd "$(dirname "$0")"
 messages=../../../build/dev/tests/test_wire_server_messages
