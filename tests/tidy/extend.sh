@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What CONTRIBUTING.md says of the library is true: in a copy of it a policy and an estimator are added with a file and
-# a row each, and a threshold with a row. Then the copy is built, and extend.c finds all three.
-# usage: extend.sh CC SOURCE-DIR
+# What CONTRIBUTING.md says about adding something is true: in a copy of the tree one of each is added with the files
+# and rows named there. The copy is built, and its programs and extend.c find all of them.
+# usage: extend.sh CMAKE CC SOURCE-DIR
 set -eu
-cc=$1 source=$2
+cmake=$1 cc=$2 source=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r "$source/include" "$source/libcancel" "$work"
-cp -r "$work" "$work.before"
-trap 'rm -rf "$work" "$work.before"' EXIT
-cd "$work"
+mkdir "$work/tree" "$work/before"
+(cd "$source" && cp -r CMakeLists.txt cmake docs include libcancel demo-db sim bench "$work/tree")
+[ ! -d "$source/common" ] || cp -r "$source/common" "$work/tree"
+cp -r "$work/tree/." "$work/before"
+cd "$work/tree"
 
 # row LIST TEXT: a first row of the list in policy.h.
 row() {
@@ -36,14 +37,38 @@ uint64_t estimator_nothing(const struct cancel_estimate_input *in)
 }
 END
 row CANCEL_THRESHOLDS 'patience_ms, 70, 10, 700, "how long it is patient"'
+echo 'LANE(still_water)' >>sim/lanes/lanes.def
+cat >sim/lanes/still_water.c <<'END'
+#include "sim/report/lane.h"
 
-changed=$(diff -rq "$work.before" "$work" | wc -l)
-if [ "$changed" -ne 3 ]; then
-	echo "$changed files changed: two new ones and policy.h were expected" >&2
+static int run_still_water(struct sim_run *run)
+{
+	sim_note(run->report, "Nothing happens.");
+	return 0;
+}
+
+const struct sim_lane sim_lane_still_water = {
+	.name = "still-water", .what = "Nobody asks, nobody waits", .run = run_still_water
+};
+END
+sed -i 's|^\(	X(server, workers, .*\)|	X(server, patience_s, COUNT, 7, 1, 70, "how long it is patient") \\\n\1|' \
+	demo-db/server/config/config.h
+
+# A file each for the policy, the estimator and the lane; policy.h, lanes.def and config.h.
+changed=$(diff -rq "$work/before" "$work/tree" | wc -l)
+if [ "$changed" -ne 6 ]; then
+	echo "$changed files changed, 6 were expected:" >&2
+	diff -rq "$work/before" "$work/tree" >&2
 	exit 1
 fi
-find libcancel -name '*.c' | xargs -P 2 -n 8 sh -c 'for file; do
-	"$0" -std=c17 -D_GNU_SOURCE -Iinclude -I. -Wall -Wextra -Werror -c "$file" -o "$(echo "$file" | tr / _).o" || exit 255
-done' "$cc"
-$cc -std=c17 -D_GNU_SOURCE -Iinclude "$source/tests/tidy/extend.c" ./*.o -o extend -lpthread -lunwind -ldl
+"$cmake" -S . -B build -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=None -DBUILD_TESTING=OFF >"$work/log" 2>&1 &&
+	"$cmake" --build build --target cancel cancel-sim demo-db >>"$work/log" 2>&1 ||
+	{ tail -n 40 "$work/log" >&2; exit 1; }
+"$cc" -std=c17 -Iinclude "$source/tests/tidy/extend.c" build/libcancel/libcancel.a -o extend -lpthread -lunwind -ldl -lm
 CANCEL_PATIENCE_MS=77 CANCEL_POLICY=youngest CANCEL_ESTIMATOR=nothing ./extend
+build/bin/cancel-sim lane still-water | grep -q 'Nothing happens.'
+if build/bin/demo-db serve --data data --set server.patience_s=71 2>said; then
+	echo "the new setting takes a value out of its range" >&2
+	exit 1
+fi
+grep -q 'patience_s' said
