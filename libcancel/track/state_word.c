@@ -15,12 +15,15 @@
  *    given. The swap fails for any other generation; so an action never *starts* for another task.
  * 3. Only the delivery thread leaves DELIVERING, after the action has returned. The owner's ways
  *    on (end, block, change the action, rerun) all start from other states, so each of them waits.
- *    Hence when cancel_task_end, cancel_block or cancel_set_action returns, no action is running,
- *    and since the word has left RUNNING or the generation is over, none will start.
- * 4. The owner publishes the action before the word (release in state_word_open,
- *    state_word_change_end); the delivery thread reads it after its swap (acquire). While
- *    DELIVERING the owner does not write it (rule 3).
+ *    Hence when cancel_task_end, cancel_block or cancel_set_action returns, no action is running, and
+ *    since the word has left RUNNING or the generation is over, none will start.
+ * 4. The owner publishes the action before the word (release in state_word_open, state_word_change_end); the
+ *    delivery thread reads it after its swap (acquire). While DELIVERING the owner does not write
+ *    it (rule 3).
  * 5. The generation only grows, and has 56 bits: it never comes back.
+ *
+ * The moves are a table, STATE_WORD_MOVES. tests/model proves from it what is said here, for every
+ * order of steps; docs/trust.md tells how.
  *
  * The binding is a bit of the same word: two threads that bind the same task swap the same word,
  * and one of them fails. What the former owner stored is released by its unbind and acquired by
@@ -49,7 +52,17 @@ static void wait_for_action(struct slot *s)
 	pthread_setcancelstate(cancel_state, NULL);
 }
 
-static inline uint64_t with_state(uint64_t word, enum slot_state state)
+#define MOVE(move, to, from, waits, stays)                                                         \
+	move##_to = SLOT_##to, move##_from = (from), move##_waits = (waits), move##_stays = (stays),
+enum { STATE_WORD_MOVES(MOVE) };
+#undef MOVE
+
+static inline bool is_in(uint64_t word, uint32_t states)
+{
+	return 1u << state_in(word) & states;
+}
+
+static inline uint64_t with_state(uint64_t word, uint32_t state)
 {
 	return (word & ~(uint64_t)STATE_WORD_STATE) | state;
 }
@@ -57,18 +70,17 @@ static inline uint64_t with_state(uint64_t word, enum slot_state state)
 uint64_t state_word_open(struct slot *s)
 {
 	uint64_t generation = generation_in(load_relaxed(&s->state_word));
-	store_release(&s->state_word,
-		generation << STATE_WORD_GENERATION_SHIFT | STATE_WORD_BOUND | SLOT_RUNNING);
+	uint64_t bound = generation << STATE_WORD_GENERATION_SHIFT | STATE_WORD_BOUND;
+	store_release(&s->state_word, bound | open_to);
 	return id_make(s->index, generation);
 }
 
-/* The owner's way from a state it may leave to `to`; waits out an action. Returns where it came
- * from. */
-static enum slot_state leave(struct slot *s, enum slot_state to)
+/* The owner's way on, which waits out an action. Returns where it came from. */
+static inline enum slot_state leave(struct slot *s, uint32_t waits, uint32_t to)
 {
 	uint64_t word = load_acquire(&s->state_word);
 	for (;;) {
-		if (unlikely(state_in(word) == SLOT_DELIVERING)) {
+		if (unlikely(is_in(word, waits))) {
 			wait_for_action(s);
 			word = load_acquire(&s->state_word);
 		} else if (likely(cas_acq_rel(&s->state_word, &word, with_state(word, to)))) {
@@ -79,30 +91,26 @@ static enum slot_state leave(struct slot *s, enum slot_state to)
 
 void state_word_end(struct slot *s)
 {
-	leave(s, SLOT_ENDING);
+	leave(s, end_waits, end_to);
 }
 
 void state_word_close(struct slot *s)
 {
 	uint64_t generation = generation_in(load_relaxed(&s->state_word)) + 1;
-	store_release(&s->state_word, generation << STATE_WORD_GENERATION_SHIFT | SLOT_FREE);
+	store_release(&s->state_word, generation << STATE_WORD_GENERATION_SHIFT | close_to);
 }
 
 int state_word_block(struct slot *s)
 {
 	uint64_t word = load_acquire(&s->state_word);
 	for (;;) {
-		switch (state_in(word)) {
-		case SLOT_RUNNING:
-			if (cas_acq_rel(&s->state_word, &word, with_state(word, SLOT_BLOCKED)))
-				return 0;
-			break;
-		case SLOT_DELIVERING:
+		if (is_in(word, block_waits)) {
 			wait_for_action(s);
 			word = load_acquire(&s->state_word);
-			break;
-		default:
+		} else if (!is_in(word, block_from)) {
 			return CANCEL_EREQUESTED;
+		} else if (cas_acq_rel(&s->state_word, &word, with_state(word, block_to))) {
+			return 0;
 		}
 	}
 }
@@ -110,14 +118,15 @@ int state_word_block(struct slot *s)
 /* A plain store: nobody else changes the word of a bound task in BLOCKED or CHANGING. */
 void state_word_allow(struct slot *s)
 {
-	store_release(&s->state_word, with_state(load_relaxed(&s->state_word), SLOT_RUNNING));
+	store_release(&s->state_word, with_state(load_relaxed(&s->state_word), allow_to));
 }
 
 enum slot_state state_word_change_begin(struct slot *s)
 {
-	if (state_in(load_relaxed(&s->state_word)) == SLOT_BLOCKED)
-		return SLOT_BLOCKED;
-	return leave(s, SLOT_CHANGING);
+	uint64_t word = load_relaxed(&s->state_word);
+	if (is_in(word, change_stays))
+		return state_in(word);
+	return leave(s, change_waits, change_to);
 }
 
 void state_word_change_end(struct slot *s, enum slot_state before)
@@ -169,14 +178,14 @@ enum state_word_delivery state_word_deliver(struct slot *s, uint64_t id, bool sp
 	uint64_t word = load_acquire(&s->state_word);
 	while (state_word_is(word, id)) {
 		enum slot_state state = state_in(word);
-		if (state == SLOT_BLOCKED)
+		if (is_in(word, deliver_stays))
 			return STATE_WORD_IS_BLOCKED;
 		if (spare_rerun && runs_again(s, state))
 			return STATE_WORD_GONE;
-		if (state == SLOT_CHANGING) {
+		if (is_in(word, deliver_waits)) {
 			sched_yield();
 			word = load_acquire(&s->state_word);
-		} else if (cas_acq_rel(&s->state_word, &word, with_state(word, SLOT_DELIVERING))) {
+		} else if (cas_acq_rel(&s->state_word, &word, with_state(word, deliver_to))) {
 			return STATE_WORD_DELIVER;
 		}
 	}
@@ -186,7 +195,7 @@ enum state_word_delivery state_word_deliver(struct slot *s, uint64_t id, bool sp
 void state_word_delivered(struct slot *s)
 {
 	uint64_t word = load_relaxed(&s->state_word);
-	while (!cas_acq_rel(&s->state_word, &word, with_state(word, SLOT_DELIVERED)))
+	while (!cas_acq_rel(&s->state_word, &word, with_state(word, delivered_to)))
 		;
 	pthread_mutex_lock(&action_lock);
 	pthread_cond_broadcast(&action_over);

@@ -7,19 +7,52 @@
 
 #include "libcancel/track/slot.h"
 
+/* ---- Every move of the state ----------------------------------------------------------------- */
+
+/*
+ * What state_word.c is written from, and what tests/model proves. A call that finds the state in
+ * `from` moves it to `to`; in `waits` it waits until somebody else has moved it; in `stays` it
+ * gives up and leaves the word as it is. It is never made in another state. `close` begins the next
+ * generation. To bind and to unbind is no move.
+ */
+enum {
+	NOWHERE = 0,
+	IN_FREE = 1 << SLOT_FREE,
+	IN_ENDING = 1 << SLOT_ENDING,
+	IN_RUNNING = 1 << SLOT_RUNNING,
+	IN_BLOCKED = 1 << SLOT_BLOCKED,
+	IN_CHANGING = 1 << SLOT_CHANGING,
+	IN_DELIVERING = 1 << SLOT_DELIVERING,
+	IN_DELIVERED = 1 << SLOT_DELIVERED,
+};
+/* X(move, to, from, waits, stays) */
+#define STATE_WORD_MOVES(X)                                                                        \
+	X(open, RUNNING, IN_FREE, NOWHERE, NOWHERE)                                                \
+	X(block, BLOCKED, IN_RUNNING, IN_DELIVERING, IN_DELIVERED)                                 \
+	X(allow, RUNNING, IN_BLOCKED, NOWHERE, NOWHERE)                                            \
+	X(change, CHANGING, IN_RUNNING | IN_DELIVERED, IN_DELIVERING, IN_BLOCKED)                  \
+	X(resume, RUNNING, IN_CHANGING, NOWHERE, NOWHERE)                                          \
+	X(keep, DELIVERED, IN_CHANGING, NOWHERE, NOWHERE)                                          \
+	X(end, ENDING, IN_RUNNING | IN_BLOCKED | IN_DELIVERED, IN_DELIVERING, NOWHERE)             \
+	X(close, FREE, IN_ENDING, NOWHERE, NOWHERE)                                                \
+	X(deliver, DELIVERING, IN_RUNNING | IN_DELIVERED, IN_CHANGING,                             \
+		IN_FREE | IN_ENDING | IN_BLOCKED)                                                  \
+	X(delivered, DELIVERED, IN_DELIVERING, NOWHERE, NOWHERE)
+
 /* ---- The owner ------------------------------------------------------------------------------- */
 
-/* Opens a new task in a slot just taken: RUNNING and bound. Returns its id. */
+/* open: a new task in a slot just taken, bound. Returns its id. */
 uint64_t state_word_open(struct slot *s);
-/* RUNNING or BLOCKED or DELIVERED → ENDING; waits for an action. The generation ends here. */
+/* end: waits for an action. The generation ends here. */
 void state_word_end(struct slot *s);
-/* ENDING → FREE. */
+/* close. */
 void state_word_close(struct slot *s);
-/* RUNNING → BLOCKED: 0; CANCEL_EREQUESTED where a cancel was delivered. Waits for an action. */
+/* block: 0; CANCEL_EREQUESTED where a cancel was delivered. Waits for an action. */
 int state_word_block(struct slot *s);
+/* allow. */
 void state_word_allow(struct slot *s);
-/* Around a change of what the delivery thread reads and writes; waits for an action. Ends where it
- * came from, or in RUNNING: a cancelled task starts anew. */
+/* change; then keep, resume, or what it was. Around a change of what the delivery thread reads and
+ * writes; waits for an action. A cancelled task that starts anew ends in RUNNING. */
 enum slot_state state_word_change_begin(struct slot *s);
 void state_word_change_end(struct slot *s, enum slot_state before);
 /* Waits for an action; the state then. */
@@ -36,9 +69,9 @@ enum state_word_delivery {
 	STATE_WORD_GONE,    /* another generation, or another attempt */
 	STATE_WORD_IS_BLOCKED,
 };
-/* RUNNING or DELIVERED → DELIVERING; `spare_rerun`: not from RUNNING of a task that began anew. */
+/* deliver; `spare_rerun`: not from RUNNING of a task that began anew. */
 enum state_word_delivery state_word_deliver(struct slot *s, uint64_t id, bool spare_rerun);
-/* DELIVERING → DELIVERED; wakes whoever waits for the action. */
+/* delivered; wakes whoever waits for the action. */
 void state_word_delivered(struct slot *s);
 
 /* Lock around fork(), so that the child finds it free and without the parent's waiters. */
