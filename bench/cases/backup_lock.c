@@ -11,9 +11,9 @@
  * hundreds of short ones. Source of both: Atropos (SOSP 2025), its synchronisation cases and
  * section on motivation.
  */
-#include "bench/case.h"
+#include "bench/cases/case.h"
 
-#include "bench/random.h"
+#include "common/random.h"
 
 #define UPDATE_START_NS 3000000000u
 #define BACKUP_START_NS 3500000000u

@@ -6,7 +6,7 @@
  * there before the dump and is harmless: whoever stops it stops the wrong one. Source of the
  * scenario: Atropos (SOSP 2025), motivation 1 (a dump over MySQL's buffer pool).
  */
-#include "bench/case.h"
+#include "bench/cases/case.h"
 
 #define DUMP_START_NS 3000000000u
 #define DUMP_EVERY_NS 20000000000u

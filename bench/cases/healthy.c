@@ -4,9 +4,9 @@
  * saturated rate, updates that fill the log so that checkpoints run, and a slow harmless report.
  * Nothing may be cancelled, and no resource named.
  */
-#include "bench/case.h"
+#include "bench/cases/case.h"
 
-#include "bench/random.h"
+#include "common/random.h"
 
 #define STEP_NS	      ((uint64_t)4000000000u)
 #define BURST_NS      200000000u

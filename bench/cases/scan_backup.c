@@ -5,7 +5,7 @@
  * long scan, and everything waits behind the backup. Source of the scenario: Atropos (SOSP 2025),
  * motivation 2 (25 to 11 K QPS in MySQL).
  */
-#include "bench/case.h"
+#include "bench/cases/case.h"
 
 #define SCAN_START_NS	3000000000u
 #define BACKUP_START_NS 3500000000u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libcancel in act mode; a variant names another of its policies and estimators (cancel:greedy). */
-#include "bench/policy.h"
+#include "bench/policies/policy.h"
 
 const struct bench_policy policy_cancel = {
 	.name = "cancel",

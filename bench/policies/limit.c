@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 
-#include "bench/policy.h"
+#include "bench/policies/policy.h"
 
 static uint32_t candidates(const struct policy_basis *basis, double *values)
 {

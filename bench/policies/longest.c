@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "bench/policy.h"
+#include "bench/policies/policy.h"
 
 #define LEAST_AGE_NS  100000000u
 #define PAUSE_NS      1000000000u

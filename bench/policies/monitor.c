@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The dry run: the same decisions as `cancel`, reported and not carried out. */
-#include "bench/policy.h"
+#include "bench/policies/policy.h"
 
 const struct bench_policy policy_monitor = {
 	.name = "monitor",

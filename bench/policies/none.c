@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No control: the culprit runs until it ends. The library watches, so that every row pays for it
  * alike. */
-#include "bench/policy.h"
+#include "bench/policies/policy.h"
 
 const struct bench_policy policy_none = {
 	.name = "none",

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the list of cases, and the question most of them ask. A new case is a file and a row here.
+ */
+#include "bench/cases/case.h"
+
+#include <string.h>
+
+#include "common/random.h"
+
+const struct bench_case *const bench_cases[] = {
+	&case_dump,
+	&case_backup_lock,
+	&case_scan_backup,
+	&case_healthy,
+	NULL,
+};
+
+const struct bench_case *bench_case_find(const char *name)
+{
+	for (const struct bench_case *const *c = bench_cases; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
+void case_ask_read(const void *arg, uint64_t draw, struct target_request *request)
+{
+	const struct case_plan *plan = arg;
+	request->sql =
+		"SELECT count(*), sum(stock), sum(instr(hex(payload), hex(name))) FROM items "
+		"WHERE id IN (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, "
+		"?16)";
+	request->arg_count = CASE_READ_ROWS;
+	for (uint32_t i = 0; i < CASE_READ_ROWS; i++)
+		request->args[i] = (int64_t)random_below(random_mix(&draw), plan->data.items) + 1;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the repetition of a run of the engine that was disturbed. Must not know whose run it is. */
+#include "bench/experiment/attempt.h"
+
+static int run_judged(void *arg, struct disturbance *disturbance)
+{
+	struct attempt *attempt = arg;
+	run_data_free(attempt->data);
+	attempt->data = NULL;
+	if (run_execute(&attempt->setup, &attempt->data, attempt->error) != 0)
+		return -1;
+	if (attempt->reference) {
+		attempt->steadiness = steady_judge(attempt->data, attempt->reference);
+		*disturbance = attempt->steadiness.disturbance;
+	} else {
+		steady_disturbance(attempt->data, (double)attempt->setup.slo_ns / 1e6, disturbance);
+	}
+	return 0;
+}
+
+int attempt_make(struct attempt *attempt)
+{
+	const struct bench_options *options = attempt->setup.options;
+	const struct disturbance_retry retry = { .title = attempt->setup.title,
+		.runs = options->allow_disturbed ? 1 : attempt->runs,
+		.quiet = options->quiet,
+		.run = run_judged,
+		.arg = attempt };
+	attempt->data = NULL;
+	return disturbance_retry(&retry, &attempt->disturbance);
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the order of the experiment: how much the target can take, what is normal (the reference,
+ * which fixes the SLO), what each rival is best set to, then every policy under the same schedule
+ * of the same seed.
+ */
+#include "bench/experiment/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/experiment/attempt.h"
+#include "bench/target/data.h"
+#include "bench/policies/policy.h"
+
+#define NS_PER_S	       1000000000u
+#define SATURATION_SAMPLE_NS   400000000u
+#define TRIAL_NS	       4000000000u
+#define TRIAL_CULPRIT_NS       500000000u /* trials have the culprit sooner */
+#define NO_CULPRIT_REFERENCE_S 10
+#define REFERENCE_SLO_NS       1000000000u /* of the reference, which fixes it: one nobody misses */
+#define SEED_STRIDE	       1000003u
+#define CONTESTANTS_MAX	       (OPTIONS_POLICIES_MAX + 2)
+
+/* One row of the report in the making. */
+struct contestant {
+	char title[OPTIONS_POLICY_BYTES];
+	char variant_text[OPTIONS_POLICY_BYTES];
+	const struct bench_policy *policy;
+	const char *variant;
+	double value;
+	char setting[64];
+	bool culprits, waiting, is_none;
+	bool tuned_disturbed;	   /* a trial of its setting was */
+	struct measures *measures; /* by repetition */
+};
+
+struct suite {
+	const struct bench_options *options;
+	const struct bench_case *bench_case;
+	struct suite_result *result;
+	struct case_plan plan;
+	struct contestant contestants[CONTESTANTS_MAX]; /* [0] is the reference */
+	uint32_t contestant_count;
+	uint32_t load_pct, seconds;
+	double saturation_qps, rate_qps;
+	uint64_t slo_ns;
+	bool rate_disturbed, slo_disturbed; /* what they rest on was, and that is allowed */
+	char *error;
+};
+
+/* ---- Who takes part -------------------------------------------------------------------------- */
+
+static struct contestant *add_contestant(struct suite *suite, const char *title,
+	const struct bench_policy *policy, bool culprits, bool waiting)
+{
+	struct contestant *contestant = &suite->contestants[suite->contestant_count++];
+	*contestant =
+		(struct contestant){ .policy = policy, .culprits = culprits, .waiting = waiting };
+	snprintf(contestant->title, sizeof contestant->title, "%s", title);
+	const char *colon = strchr(title, ':');
+	if (colon) {
+		snprintf(
+			contestant->variant_text, sizeof contestant->variant_text, "%s", colon + 1);
+		contestant->variant = contestant->variant_text;
+	}
+	return contestant;
+}
+
+static void invite(struct suite *suite)
+{
+	const struct bench_options *options = suite->options;
+	const struct bench_case *bench_case = suite->bench_case;
+	suite->contestant_count = 0;
+	add_contestant(suite, "reference", &policy_none, false, false);
+	if (bench_case->control && !options->batch)
+		add_contestant(suite, bench_case->control, &policy_none, true, false);
+	for (uint32_t i = 0; i < options->policy_count; i++) {
+		const struct bench_policy *policy = bench_policy_find(options->policies[i]);
+		struct contestant *contestant =
+			add_contestant(suite, options->policies[i], policy, true, true);
+		contestant->is_none = policy == &policy_none;
+	}
+}
+
+static int seat(struct suite *suite)
+{
+	for (uint32_t i = 0; i < suite->contestant_count; i++) {
+		suite->contestants[i].measures =
+			calloc(suite->options->reps, sizeof(struct measures));
+		if (!suite->contestants[i].measures)
+			return -1;
+	}
+	return 0;
+}
+
+static void dismiss(struct suite *suite)
+{
+	for (uint32_t i = 0; i < suite->contestant_count; i++)
+		free(suite->contestants[i].measures);
+	suite->contestant_count = 0;
+}
+
+/* ---- One run --------------------------------------------------------------------------------- */
+
+static int make_schedule(struct suite *suite, uint32_t rep, uint64_t length_ns,
+	const struct case_plan *plan, struct schedule *schedule)
+{
+	const char *why;
+	struct schedule_options options = { .struct_size = sizeof options,
+		.seed = suite->options->seed + (uint64_t)rep * SEED_STRIDE,
+		.rate_qps = suite->rate_qps,
+		.length_ns = length_ns,
+		.poisson = suite->options->poisson,
+		.steps = plan->steps,
+		.step_count = plan->step_count };
+	if (schedule_make(&options, schedule, &why) == 0)
+		return 0;
+	snprintf(suite->error, TARGET_ERROR_MAX, "%s", why);
+	return -1;
+}
+
+static void run_title(
+	const struct suite *suite, const struct contestant *contestant, char *title, size_t size)
+{
+	if (suite->bench_case->levels_pct[1])
+		snprintf(title, size, "%s %u%%", contestant->title, suite->load_pct);
+	else
+		snprintf(title, size, "%s", contestant->title);
+}
+
+/* An attempt's title, schedule and limit are the caller's. */
+static struct run_setup setup_of(struct suite *suite, const struct contestant *contestant)
+{
+	return (struct run_setup){ .options = suite->options,
+		.plan = &suite->plan,
+		.slo_ns = suite->slo_ns,
+		.policy = contestant->policy,
+		.variant = contestant->variant,
+		.value = contestant->value,
+		.culprits = contestant->culprits,
+		.waiting = contestant->waiting,
+		.quiet = suite->options->quiet };
+}
+
+/* ---- Saturation and SLO ---------------------------------------------------------------------- */
+
+static int find_rate(struct suite *suite)
+{
+	const struct bench_options *options = suite->options;
+	double rho = suite->load_pct / 100.0;
+	if (options->rate_qps > 0) {
+		suite->rate_qps = options->rate_qps;
+		return 0;
+	}
+	if (suite->saturation_qps <= 0) {
+		if (!options->quiet)
+			fprintf(stderr, "measuring saturation\n");
+		struct disturbance disturbance;
+		if (run_saturation(options, &suite->plan, SATURATION_SAMPLE_NS,
+			    &suite->saturation_qps, &disturbance, suite->error) != 0)
+			return -1;
+		if (disturbance.disturbed && !options->allow_disturbed)
+			return disturbance_refuse(
+				"saturation", &disturbance, suite->error, TARGET_ERROR_MAX);
+		suite->rate_disturbed = disturbance.disturbed;
+	}
+	suite->rate_qps = floor(suite->saturation_qps * rho);
+	if (suite->rate_qps >= 1)
+		return 0;
+	snprintf(suite->error, TARGET_ERROR_MAX, "the target answered nothing when saturated");
+	return -1;
+}
+
+static void fix_slo(struct suite *suite, const struct steadiness *reference)
+{
+	const struct bench_options *options = suite->options;
+	double slo_ms = options->slo_ms > 0 ? options->slo_ms : reference->slo_ms;
+	suite->slo_ns = (uint64_t)(slo_ms * 1e6);
+	suite->slo_disturbed = reference->disturbance.disturbed;
+	if (!options->quiet)
+		fprintf(stderr,
+			"reference p99 %.3f ms in the median second, SLO %.1f ms, rate %.0f/s\n",
+			reference->median_ms, slo_ms, suite->rate_qps);
+}
+
+/* ---- Tuning ---------------------------------------------------------------------------------- */
+
+/* The same tasks, with the culprit half a second after the start. */
+static void trial_plan(const struct suite *suite, struct case_plan *plan)
+{
+	uint64_t first_ns = UINT64_MAX;
+	*plan = suite->plan;
+	plan->step_count = 0;
+	for (uint32_t i = 0; i < plan->actor_count; i++)
+		if (plan->actors[i].label == LABEL_CULPRIT && plan->actors[i].start_ns < first_ns)
+			first_ns = plan->actors[i].start_ns;
+	if (first_ns == UINT64_MAX || first_ns < TRIAL_CULPRIT_NS)
+		return;
+	for (uint32_t i = 0; i < plan->actor_count; i++) {
+		uint64_t *start_ns = &plan->actors[i].start_ns;
+		*start_ns = *start_ns > first_ns - TRIAL_CULPRIT_NS
+				    ? *start_ns - (first_ns - TRIAL_CULPRIT_NS)
+				    : 0;
+	}
+}
+
+static int try_value(
+	struct suite *suite, struct contestant *contestant, double value, double *goodput_qps)
+{
+	struct case_plan plan;
+	struct schedule schedule;
+	struct spans all = { 0 };
+	struct measures *measures = calloc(1, sizeof *measures);
+	trial_plan(suite, &plan);
+	contestant->value = value;
+	if (!measures || make_schedule(suite, 0, TRIAL_NS, &plan, &schedule) != 0) {
+		free(measures);
+		return -1;
+	}
+	struct attempt attempt = { .setup = setup_of(suite, contestant),
+		.runs = 1 + DISTURBANCE_EXTRA_RUNS,
+		.error = suite->error };
+	attempt.setup.title = contestant->title;
+	attempt.setup.plan = &plan;
+	attempt.setup.schedule = &schedule;
+	attempt.setup.quiet = true;
+	int status = attempt_make(&attempt);
+	if (status == 0) {
+		measure_run(attempt.data, &all, measures);
+		*goodput_qps = measures->goodput_qps;
+		contestant->tuned_disturbed |= attempt.disturbance.disturbed;
+	}
+	run_data_free(attempt.data);
+	schedule_free(&schedule);
+	free(measures);
+	return status;
+}
+
+static int tune(
+	struct suite *suite, struct contestant *contestant, const struct measures *reference)
+{
+	const struct bench_policy *policy = contestant->policy;
+	double values[POLICY_CANDIDATES_MAX], best = 0, best_qps = -1, goodput_qps;
+	struct policy_basis basis = { .slo_ms = (double)suite->slo_ns / 1e6,
+		.reference_p99_ms = reference->corrected.p99_ms,
+		.reference_max_ms = reference->corrected.max_ms,
+		.rate_qps = suite->rate_qps,
+		.saturation_qps = fmax(suite->saturation_qps, suite->rate_qps) };
+	uint32_t count = policy->candidates(&basis, values);
+	for (uint32_t i = 0; i < count; i++) {
+		if (try_value(suite, contestant, values[i], &goodput_qps) != 0)
+			return -1;
+		char text[48];
+		policy->describe(values[i], text, sizeof text);
+		if (!suite->options->quiet)
+			fprintf(stderr, "%-14s trial: %s gives goodput %.0f/s\n", contestant->title,
+				text, goodput_qps);
+		if (goodput_qps > best_qps) {
+			best = values[i];
+			best_qps = goodput_qps;
+		}
+	}
+	contestant->value = best;
+	policy->describe(best, contestant->setting, sizeof contestant->setting);
+	return 0;
+}
+
+/* ---- One repetition -------------------------------------------------------------------------- */
+
+static int keep_trace(
+	struct suite *suite, const struct contestant *contestant, const struct attempt *attempt)
+{
+	const struct run_data *data = attempt->data;
+	struct suite_result *result = suite->result;
+	if (result->trace_count == SUMMARY_ROWS_MAX)
+		return 0;
+	struct suite_trace *trace = &result->traces[result->trace_count];
+	trace->bin_count = measure_bin_count(data);
+	trace->due = calloc(trace->bin_count + 1, sizeof *trace->due);
+	trace->late = calloc(trace->bin_count + 1, sizeof *trace->late);
+	result->trace_count++;
+	if (!trace->due || !trace->late) {
+		snprintf(suite->error, TARGET_ERROR_MAX, "out of memory");
+		return -1;
+	}
+	snprintf(trace->policy, sizeof trace->policy, "%s", contestant->title);
+	trace->disturbed = attempt->disturbance.disturbed;
+	measure_bins(data, trace->due, trace->late, trace->bin_count);
+	return 0;
+}
+
+/* Without a culprit a policy's run is like the reference, which then only has to fix the SLO. */
+static uint64_t reference_s(const struct suite *suite)
+{
+	if (!suite->bench_case->has_culprit && suite->seconds > NO_CULPRIT_REFERENCE_S)
+		return NO_CULPRIT_REFERENCE_S;
+	return suite->seconds;
+}
+
+/* Without `none` nobody knows how long the culprit would run: until the end, then. Without a
+ * culprit the ratios cover the time for which there is a reference. */
+static void default_spans(
+	const struct suite *suite, const struct schedule *schedule, struct spans *spans)
+{
+	*spans = (struct spans){ 0 };
+	if (!suite->bench_case->has_culprit)
+		spans->list[spans->count++] = (struct span){ 0, reference_s(suite) * NS_PER_S };
+	for (uint32_t i = 0; i < suite->plan.actor_count; i++) {
+		const struct actor *actor = &suite->plan.actors[i];
+		if (actor->label != LABEL_CULPRIT || actor->start_ns >= schedule->length_ns)
+			continue;
+		spans->list[spans->count++] = (struct span){ actor->start_ns, schedule->length_ns };
+		return;
+	}
+}
+
+struct repetition {
+	uint32_t number;
+	struct schedule run, reference; /* the same times, but for a case without a culprit */
+	struct attempt attempts[CONTESTANTS_MAX];
+};
+
+static void prepare(struct suite *suite, struct repetition *repetition, uint32_t i)
+{
+	const struct contestant *contestant = &suite->contestants[i];
+	struct attempt *attempt = &repetition->attempts[i];
+	*attempt = (struct attempt){ .setup = setup_of(suite, contestant),
+		.runs = i ? 1 + DISTURBANCE_EXTRA_RUNS : STEADY_REFERENCES,
+		.error = suite->error };
+	attempt->setup.schedule = i ? &repetition->run : &repetition->reference;
+}
+
+/* The first one fixes the SLO. 0; -1; or DISTURBANCE_EXIT_STATUS: none is to be had. */
+static int take_reference(struct suite *suite, struct repetition *repetition)
+{
+	struct contestant *contestant = &suite->contestants[0];
+	struct attempt *attempt = &repetition->attempts[0];
+	/* The seconds of a case without a culprit differ: there are steps in its load. */
+	const struct steady_rules rules = { .slo_ratio = suite->options->slo_ratio,
+		.floor_ms = OPTIONS_SLO_FLOOR_MS,
+		.is_alike = suite->bench_case->has_culprit };
+	attempt->reference = &rules;
+	if (attempt_make(attempt) != 0)
+		return -1;
+	if (attempt->disturbance.disturbed && !suite->options->allow_disturbed)
+		return disturbance_refuse(attempt->setup.title, &attempt->disturbance, suite->error,
+			TARGET_ERROR_MAX);
+	suite->result->summary.io = attempt->data->io;
+	if (repetition->number == 0)
+		fix_slo(suite, &attempt->steadiness);
+	attempt->data->slo_ns = suite->slo_ns;
+	struct spans all = { 0 };
+	measure_run(attempt->data, &all, &contestant->measures[repetition->number]);
+	return 0;
+}
+
+/* Policies take turns within a repetition, so that what changes slowly on the machine hits all. */
+static int run_all(struct suite *suite, struct repetition *repetition)
+{
+	for (uint32_t i = 0; i < suite->contestant_count; i++) {
+		struct contestant *contestant = &suite->contestants[i];
+		const struct measures *reference = suite->contestants[0].measures;
+		char title[OPTIONS_POLICY_BYTES + 16];
+		if (repetition->number == 0 && contestant->policy->candidates &&
+			tune(suite, contestant, reference) != 0)
+			return -1;
+		prepare(suite, repetition, i);
+		run_title(suite, contestant, title, sizeof title);
+		repetition->attempts[i].setup.title = title;
+		int status = i ? attempt_make(&repetition->attempts[i])
+			       : take_reference(suite, repetition);
+		if (status != 0)
+			return status;
+	}
+	return 0;
+}
+
+static int measure_all(struct suite *suite, struct repetition *repetition, struct spans *spans)
+{
+	int status = 0;
+	for (uint32_t i = 0; i < suite->contestant_count; i++)
+		if (suite->contestants[i].is_none)
+			measure_spans(repetition->attempts[i].data, spans);
+	for (uint32_t i = 0; status == 0 && i < suite->contestant_count; i++) {
+		const struct attempt *attempt = &repetition->attempts[i];
+		struct contestant *contestant = &suite->contestants[i];
+		struct measures *measures = &contestant->measures[repetition->number];
+		measure_run(attempt->data, spans, measures);
+		measures->disturbance = attempt->disturbance;
+		if (repetition->number == 0)
+			status = keep_trace(suite, contestant, attempt);
+	}
+	if (repetition->number == 0)
+		suite->result->spans = *spans;
+	return status;
+}
+
+/* Without its reference a later repetition is left out. */
+static int leave_out(struct suite *suite, uint32_t rep)
+{
+	for (uint32_t i = 0; i < suite->contestant_count; i++)
+		suite->contestants[i].measures[rep] = (struct measures){ .missing = true };
+	if (!suite->options->quiet)
+		fprintf(stderr, "repetition %u is left out: %s\n", rep + 1, suite->error);
+	return 0;
+}
+
+static int repeat_once(struct suite *suite, uint32_t rep)
+{
+	static struct repetition repetition;
+	struct spans spans = { 0 };
+	repetition = (struct repetition){ .number = rep };
+	int status = make_schedule(
+		suite, rep, (uint64_t)suite->seconds * NS_PER_S, &suite->plan, &repetition.run);
+	if (status == 0)
+		status = make_schedule(suite, rep, reference_s(suite) * NS_PER_S, &suite->plan,
+			&repetition.reference);
+	if (status == 0) {
+		default_spans(suite, &repetition.run, &spans);
+		status = run_all(suite, &repetition);
+	}
+	if (status == 0)
+		status = measure_all(suite, &repetition, &spans);
+	for (uint32_t i = 0; i < suite->contestant_count; i++)
+		run_data_free(repetition.attempts[i].data);
+	schedule_free(&repetition.run);
+	schedule_free(&repetition.reference);
+	return status == DISTURBANCE_EXIT_STATUS && rep > 0 ? leave_out(suite, rep) : status;
+}
+
+/* ---- One load level -------------------------------------------------------------------------- */
+
+static void add_rows(struct suite *suite)
+{
+	struct summary *summary = &suite->result->summary;
+	for (uint32_t i = 0; i < suite->contestant_count; i++) {
+		const struct contestant *contestant = &suite->contestants[i];
+		if (summary->row_count == SUMMARY_ROWS_MAX)
+			return;
+		struct summary_row *row = &summary->rows[summary->row_count++];
+		snprintf(row->policy, sizeof row->policy, "%s", contestant->title);
+		snprintf(row->setting, sizeof row->setting, "%s", contestant->setting);
+		row->load_pct = suite->load_pct;
+		row->rate_qps = suite->rate_qps;
+		row->slo_ms = (double)suite->slo_ns / 1e6;
+		row->disturbed = suite->rate_disturbed || suite->slo_disturbed ||
+				 contestant->tuned_disturbed;
+		summary_fill(row, contestant->measures, suite->contestants[0].measures,
+			suite->options->reps);
+	}
+}
+
+static void plan_case(struct suite *suite)
+{
+	suite->plan.actor_count = 0;
+	suite->plan.step_count = 0;
+	suite->bench_case->plan(suite->options, suite->seconds, &suite->plan);
+}
+
+static int run_level(struct suite *suite)
+{
+	suite->slo_ns = suite->options->slo_ms > 0 ? (uint64_t)(suite->options->slo_ms * 1e6)
+						   : REFERENCE_SLO_NS;
+	int status = find_rate(suite);
+	suite->plan.rate_qps = suite->rate_qps;
+	plan_case(suite);
+	invite(suite);
+	if (status == 0 && seat(suite) != 0) {
+		snprintf(suite->error, TARGET_ERROR_MAX, "out of memory");
+		status = -1;
+	}
+	for (uint32_t rep = 0; status == 0 && rep < suite->options->reps; rep++)
+		status = repeat_once(suite, rep);
+	if (status == 0)
+		add_rows(suite);
+	dismiss(suite);
+	return status;
+}
+
+static void fill_head(struct suite *suite)
+{
+	struct summary *summary = &suite->result->summary;
+	summary->case_name = suite->bench_case->name;
+	summary->what = suite->plan.what ? suite->plan.what : suite->bench_case->what;
+	summary->options = suite->options;
+	summary->saturation_qps = suite->saturation_qps;
+	summary->seconds = suite->seconds;
+	if (!summary->row_count)
+		return;
+	summary->slo_ms = summary->rows[0].slo_ms;
+	summary->rate_qps = summary->rows[0].rate_qps;
+	summary->rho = suite->saturation_qps > 0 ? summary->rate_qps / suite->saturation_qps
+						 : suite->options->rho;
+}
+
+static uint32_t run_seconds(
+	const struct bench_options *options, const struct bench_case *bench_case)
+{
+	if (options->seconds)
+		return options->seconds;
+	return options->rerun && bench_case->rerun_seconds ? bench_case->rerun_seconds
+							   : bench_case->seconds;
+}
+
+int suite_run(const struct bench_options *options, const struct bench_case *bench_case,
+	struct suite_result *result, char error[TARGET_ERROR_MAX])
+{
+	struct suite *suite = calloc(1, sizeof *suite);
+	*result = (struct suite_result){ 0 };
+	if (!suite) {
+		snprintf(error, TARGET_ERROR_MAX, "out of memory");
+		return -1;
+	}
+	suite->options = options;
+	suite->bench_case = bench_case;
+	suite->result = result;
+	suite->seconds = run_seconds(options, bench_case);
+	suite->error = error;
+	data_prepare(options, &suite->plan.data);
+	plan_case(suite);
+	int status = 0;
+	uint32_t level = 0;
+	do {
+		suite->load_pct = bench_case->levels_pct[level] ? bench_case->levels_pct[level]
+								: (uint32_t)(options->rho * 100);
+		status = run_level(suite);
+		level++;
+	} while (status == 0 && level < CASE_LEVELS_MAX && bench_case->levels_pct[level]);
+	fill_head(suite);
+	free(suite);
+	return status;
+}
+
+void suite_free(struct suite_result *result)
+{
+	for (uint32_t i = 0; i < result->trace_count; i++) {
+		free(result->traces[i].due);
+		free(result->traces[i].late);
+	}
+	result->trace_count = 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * warm.h - brings a freshly opened target to the state in which a run may begin.
+ */
+#ifndef BENCH_WARM_H
+#define BENCH_WARM_H
+
+#include "bench/cases/case.h"
+#include "bench/load/loadgen.h"
+
+#define WARM_HOT_SET "SELECT sum(stock), sum(length(payload)) FROM items"
+
+struct warm { /* must outlive the target: late answers land in it */
+	struct schedule schedule;
+	struct run_data *data;
+	struct live live;
+	struct loadgen loadgen;
+};
+
+/* Reads the hot set once, then asks a second of questions like the run's own. */
+int warm_up(struct warm *warm, struct target *target, const struct case_plan *plan, double rate_qps,
+	uint64_t seed, char error[TARGET_ERROR_MAX]) __attribute__((warn_unused_result));
+/* After target_close. */
+void warm_free(struct warm *warm);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the memory of a run's record. Knows nothing of how it is filled or judged. */
+#include "bench/load/samples.h"
+
+#include <stdlib.h>
+
+int run_data_make(struct run_data **data, const struct schedule *schedule, uint64_t slo_ns)
+{
+	struct run_data *made = calloc(1, sizeof *made);
+	if (!made)
+		return -1;
+	made->outcomes = calloc(schedule->count + 1, sizeof *made->outcomes);
+	if (!made->outcomes) {
+		free(made);
+		return -1;
+	}
+	made->schedule = schedule;
+	made->slo_ns = slo_ns;
+	made->length_ns = schedule->length_ns;
+	*data = made;
+	return 0;
+}
+
+void run_data_free(struct run_data *data)
+{
+	if (!data)
+		return;
+	free(data->outcomes);
+	free(data);
+}

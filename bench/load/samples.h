@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rundata.h - everything one run leaves behind: what became of each request, what the case's own
+ * tasks did, what was cancelled. Times are nanoseconds since the run's start unless they say so.
+ */
+#ifndef BENCH_RUNDATA_H
+#define BENCH_RUNDATA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/load/schedule.h"
+#include "bench/machine/watch.h"
+
+#define RUN_TASKS_MAX	2048
+#define RUN_CANCELS_MAX 512
+#define RUN_WHY_MAX	320
+#define RUN_NAME_MAX	24
+
+enum outcome_kind {
+	OUTCOME_PENDING, /* not answered when the run ended */
+	OUTCOME_OK,
+	OUTCOME_CANCELLED, /* 57014 and the like: somebody stopped it */
+	OUTCOME_REJECTED,  /* refused at the door: queue or limit full */
+	OUTCOME_FAILED,	   /* any other error */
+	OUTCOME_SKIPPED,   /* the generator was too far behind to send it */
+};
+
+/* Of one request. The worker that answers it writes the times, then kind with release. */
+struct outcome {
+	uint32_t sent_us; /* after it was due: the generator's lag */
+	uint32_t done_us; /* after it was due: the latency a client sees */
+	_Atomic uint8_t kind;
+};
+
+/* What the case says about one of its own tasks: only a culprit may be cancelled. */
+enum task_label {
+	LABEL_VICTIM, /* a request of the load */
+	LABEL_CULPRIT,
+	LABEL_BYSTANDER, /* long, but harmless */
+	LABEL_WAITING,	 /* a background job that is itself held up: not the cure */
+};
+
+struct task_record { /* one execution of one actor */
+	char name[RUN_NAME_MAX];
+	enum task_label label;
+	uint64_t key;	   /* the target's name for it while it ran */
+	uint64_t start_ns; /* it was due then */
+	uint64_t end_ns;   /* 0: still running when the run ended */
+	bool completed, cancelled;
+	uint32_t reruns;
+	uint64_t rerun_start_ns; /* 0: never rerun */
+	uint64_t work;		 /* rows it read or wrote */
+};
+
+struct cancel_record {
+	uint64_t serial; /* of the library's decision; 0: a kill or a timeout */
+	enum task_label label;
+	char name[RUN_NAME_MAX];
+	uint64_t key;
+	uint64_t suspected_ns, decided_ns, delivered_ns, acknowledged_ns, released_ns; /* 0: no */
+	uint64_t wasted_ns;
+	char why[RUN_WHY_MAX];
+};
+
+struct run_data {
+	const struct schedule *schedule;
+	struct outcome *outcomes; /* schedule->count of them */
+	uint64_t slo_ns;
+	uint64_t length_ns;
+	struct task_record tasks[RUN_TASKS_MAX];
+	uint32_t task_count;
+	struct cancel_record cancels[RUN_CANCELS_MAX];
+	uint32_t cancel_count;
+	/* Cancelled victims past half of the table: only counted, so that a culprit finds room. */
+	uint64_t cancels_unrecorded, unrecorded_wasted_ns;
+	uint64_t decisions;	     /* of the library, those of monitor mode included */
+	uint64_t resource_overloads; /* windows whose verdict named a resource */
+	uint64_t regular_overloads;
+	uint64_t reruns;
+	struct watch watch; /* its lags are in the outcomes */
+	const char *io;	    /* how the target reads its file; static */
+};
+
+int run_data_make(struct run_data **data, const struct schedule *schedule, uint64_t slo_ns)
+	__attribute__((warn_unused_result));
+void run_data_free(struct run_data *data);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owns the record of a run's seconds. Must not know what is run. */
+#include "bench/machine/watch.h"
+
+void watch_begin(struct watch *watch, pid_t server)
+{
+	*watch = (struct watch){ .machine = machine_open(server) };
+}
+
+void watch_lag(struct watch *watch, double lag_ms)
+{
+	if (watch->count < WATCH_SECONDS_MAX && lag_ms > watch->lag_ms[watch->count])
+		watch->lag_ms[watch->count] = lag_ms;
+}
+
+void watch_second(struct watch *watch)
+{
+	if (watch->count < WATCH_SECONDS_MAX)
+		machine_read(watch->machine, &watch->seconds[watch->count++]);
+}
+
+void watch_end(struct watch *watch)
+{
+	machine_close(watch->machine);
+	watch->machine = NULL;
+}
+
+void watch_judge(const struct watch *watch, double lag_limit_ms, struct disturbance *disturbance)
+{
+	disturbance_judge(watch->seconds, watch->lag_ms, watch->count, lag_limit_ms, disturbance);
+}

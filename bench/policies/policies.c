@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns the list of policies a run may compare. A new rival is a file and a row here. `cancel` takes
+ * a variant: the name of a policy of the library, and after a slash that of an estimator.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <cancel/policy.h>
+
+#include "bench/base/options.h"
+#include "bench/policies/policy.h"
+
+const struct bench_policy *const bench_policies[] = {
+	&policy_none,
+	&policy_timeout,
+	&policy_longest,
+	&policy_limit,
+	&policy_monitor,
+	&policy_cancel,
+	NULL,
+};
+
+static bool variant_known(const char *variant)
+{
+	char name[48];
+	if (snprintf(name, sizeof name, "%s", variant) >= (int)sizeof name)
+		return false;
+	char *slash = strchr(name, '/');
+	if (slash)
+		*slash = '\0';
+	if (slash && !cancel_estimator_find(slash + 1))
+		return false;
+	return (slash && !name[0]) || cancel_policy_find(name) != NULL;
+}
+
+const struct bench_policy *bench_policy_find(const char *text)
+{
+	size_t length = strcspn(text, ":");
+	for (const struct bench_policy *const *p = bench_policies; *p; p++) {
+		if (strlen((*p)->name) != length || strncmp((*p)->name, text, length) != 0)
+			continue;
+		if (text[length] == ':' &&
+			(!(*p)->takes_variant || !variant_known(text + length + 1)))
+			return NULL;
+		return *p;
+	}
+	return NULL;
+}
+
+static void add_policy(struct bench_options *options, const char *name)
+{
+	if (strcmp(name, "reference") == 0) /* always runs */
+		return;
+	if (!bench_policy_find(name))
+		bench_refuse("unknown policy '%s'; 'cancel-bench list' names them", name);
+	for (uint32_t i = 0; i < options->policy_count; i++)
+		if (strcmp(options->policies[i], name) == 0)
+			bench_refuse("policy '%s' is named twice", name);
+	if (options->policy_count == OPTIONS_POLICIES_MAX)
+		bench_refuse("more than %d policies", OPTIONS_POLICIES_MAX);
+	snprintf(options->policies[options->policy_count++], OPTIONS_POLICY_BYTES, "%s", name);
+}
+
+void options_policies(struct bench_options *options, const char *list)
+{
+	char name[OPTIONS_POLICY_BYTES];
+	options->policy_count = 0;
+	for (const char *at = list; *at;) {
+		size_t length = strcspn(at, ",");
+		if (length == 0 || length >= sizeof name)
+			bench_refuse("'%s' is not a list of policies", list);
+		memcpy(name, at, length);
+		name[length] = '\0';
+		add_policy(options, name);
+		at += length;
+		if (*at == ',' && !*++at)
+			bench_refuse("'%s' is not a list of policies", list);
+	}
+}

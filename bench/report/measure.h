@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * measure.h - from what a run left behind to the figures of the report. Pure: no clock, no I/O.
+ */
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include "bench/machine/disturbance.h"
+#include "bench/load/samples.h"
+
+#define MEASURE_BIN_NS	  100000000u /* a bin is bad when over 1 % of its requests are late */
+#define MEASURE_CALM_BINS 10	     /* recovered: so many clean bins in a row */
+#define MEASURE_SPANS_MAX 64
+#define MEASURE_TIMES_MAX 64
+
+struct span {
+	uint64_t from_ns, to_ns;
+};
+
+struct spans {
+	struct span list[MEASURE_SPANS_MAX];
+	uint32_t count;
+};
+
+/* A time a case measures once per culprit. */
+struct times {
+	double ms[MEASURE_TIMES_MAX];
+	uint32_t count;
+};
+
+struct percentiles {
+	double p50_ms, p90_ms, p99_ms, p999_ms, max_ms;
+};
+
+struct measures {
+	/* Over the spans in which the culprit runs under `none`. */
+	double throughput_qps, goodput_qps, late_share_during;
+	/* Over the whole run. */
+	uint64_t offered, sent, ok, late, skipped, rejected, cancelled, failed, pending;
+	struct percentiles corrected, uncorrected, lag;
+	double drop_rate;
+	uint64_t victims_dropped;
+	double late_s, late_s_per_culprit, late_s_rerun;
+	uint64_t decisions, cancels, wrong_cancels, culprits, culprits_completed, reruns;
+	double wasted_ms;
+	struct times detect_ms, cancel_ms, release_ms, recover_ms;
+	uint64_t resource_overloads, regular_overloads;
+	/* Filled by whoever made the run. */
+	bool missing; /* it was not made: its reference was disturbed */
+	struct disturbance disturbance;
+};
+
+/* The spans in which tasks labelled culprit ran; overlapping ones are joined. */
+void measure_spans(const struct run_data *data, struct spans *spans);
+/* `spans` may be empty: then the ratios' figures cover the whole run. */
+void measure_run(const struct run_data *data, const struct spans *spans, struct measures *measures);
+/* Requests due in each bin, and those of them that were late. `late` and `due` hold bin_count. */
+uint32_t measure_bin_count(const struct run_data *data);
+void measure_bins(const struct run_data *data, uint32_t *due, uint32_t *late, uint32_t bin_count);
+/* The p99 of what was due in each whole second, in ms. Returns how many seconds, at most limit. */
+uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit);
+/* The same of the generator's lag: how long after it was due a request was sent. */
+uint32_t measure_lags(const struct run_data *data, double *p99_ms, uint32_t limit);
+/* The p-quantile of sorted values, by the nearest rank; 0 for none. */
+double measure_quantile(const double *sorted, uint32_t count, double p);
+
+/* A figure over repetitions. */
+struct range {
+	double median, min, max;
+	double ci_low, ci_high; /* 95 % interval of the median; only with has_ci */
+	bool has_ci;		/* six values or more */
+	uint32_t count;		/* 0: nothing was measured */
+};
+void measure_range(const double *values, uint32_t count, struct range *range);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/bench/lane_tool.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char lane_folder[] = "/tmp/bench-lanes-XXXXXX";
+
+int lane_begin(void **state)
+{
+	(void)state;
+	return mkdtemp(lane_folder) && setenv("TMPDIR", lane_folder, 1) == 0 ? 0 : -1;
+}
+
+int lane_end(void **state)
+{
+	(void)state;
+	return rmdir(lane_folder);
+}
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+	(void)about;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+void lane_remove(const char *path)
+{
+	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+void lane_nothing_left(void)
+{
+	DIR *directory = opendir(lane_folder);
+	const struct dirent *entry;
+	assert_non_null(directory);
+	while ((entry = readdir(directory)))
+		if (entry->d_name[0] != '.')
+			fail_msg("%s was left behind", entry->d_name);
+	closedir(directory);
+}
+
+json_t *lane_row_of(json_t *result, const char *policy)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(json_object_get(result, "summary"), i, row)
+	{
+		if (strcmp(json_string_value(json_object_get(row, "policy")), policy) == 0)
+			return row;
+	}
+	fail_msg("no row %s", policy);
+	return NULL;
+}
+
+double lane_median(json_t *row, const char *figure)
+{
+	const json_t *range = json_object_get(row, figure);
+	assert_true(json_is_object(range));
+	assert_non_null(json_object_get(range, "min"));
+	assert_non_null(json_object_get(range, "max"));
+	const json_t *median = json_object_get(range, "median");
+	if (!json_is_number(median))
+		fail_msg("%s was not measured", figure);
+	return json_number_value(median);
+}

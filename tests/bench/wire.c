@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bench's connections against the real server, started as the bench starts it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/experiment/lane_task.h"
+#include "bench/target/server_process.h"
+#include "bench/target/wire.h"
+
+#include "patience.h"
+
+static struct server_process server;
+static struct event_base *base;
+static struct wire_pool *pool;
+static char error[SERVER_ERROR_MAX];
+
+struct heard {
+	uint32_t count;
+	enum wire_status status;
+	uint32_t retry_after_ms;
+	char value[64], message[128];
+	struct heard *before; /* must have been heard earlier */
+};
+
+static void on_answer(void *arg, const struct wire_answer *answer)
+{
+	struct heard *heard = arg;
+	heard->count++;
+	heard->status = answer->status;
+	heard->retry_after_ms = answer->retry_after_ms;
+	snprintf(heard->value, sizeof heard->value, "%s", wire_value(answer, 0, 0));
+	snprintf(heard->message, sizeof heard->message, "%s", answer->message);
+}
+
+static void on_wait_over(int fd, short events, void *arg)
+{
+	(void)fd;
+	(void)events;
+	*(bool *)arg = true;
+}
+
+static void await(const struct heard *heard)
+{
+	bool over = false;
+	const struct timeval wait = { .tv_sec = patience_s() };
+	struct event *alarm = event_new(base, -1, 0, on_wait_over, &over);
+	event_add(alarm, &wait);
+	while (!heard->count && !over)
+		event_base_loop(base, EVLOOP_ONCE);
+	event_free(alarm);
+	if (over)
+		fail_msg("no answer within %u s", patience_s());
+}
+
+static struct wire_stats stats(void)
+{
+	struct wire_stats now;
+	wire_pool_stats(pool, &now);
+	return now;
+}
+
+static void start(const char *setting, uint32_t limit)
+{
+	struct server_settings settings = { 0 };
+	char data[SERVER_PATH_MAX];
+	const char *scratch = server_scratch(error);
+	assert_non_null(scratch);
+	snprintf(data, sizeof data, "%.200s/data", scratch);
+	mkdir(data, 0700);
+	server_set(&settings, "server.workers=1");
+	server_set(&settings, "server.service_ms=5");
+	if (setting)
+		server_set(&settings, "%s", setting);
+	if (server_process_start(&server, data, &settings, error) != 0)
+		fail_msg("%s", error);
+	base = event_base_new();
+	const struct wire_pool_options options = { .struct_size = sizeof options,
+		.base = base,
+		.socket_dir = server.socket_dir,
+		.port = SERVER_PORT,
+		.user = "load",
+		.limit = limit };
+	pool = wire_pool_new(&options);
+	assert_non_null(pool);
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	wire_pool_free(pool);
+	pool = NULL;
+	if (base)
+		event_base_free(base);
+	base = NULL;
+	server_process_stop(&server);
+	return 0;
+}
+
+static void a_statement_is_answered_and_its_connection_used_again(void **state)
+{
+	(void)state;
+	start(NULL, 1);
+	for (int i = 0; i < 3; i++) {
+		struct heard heard = { 0 };
+		assert_int_equal(
+			wire_ask(pool, "set cancel.user='u'; select 40 + 2", on_answer, &heard), 0);
+		await(&heard);
+		assert_int_equal(heard.status, WIRE_OK);
+		assert_string_equal(heard.value, "42");
+	}
+	assert_int_equal(stats().connections, 1);
+	assert_int_equal(stats().busy, 0);
+}
+
+static void each_statement_in_flight_has_a_connection_up_to_the_limit(void **state)
+{
+	struct heard heard[3] = { { 0 } };
+	(void)state;
+	start("server.service_ms=20", 2);
+	assert_int_equal(wire_ask(pool, "select 1", on_answer, &heard[0]), 0);
+	assert_int_equal(wire_ask(pool, "select 2", on_answer, &heard[1]), 0);
+	assert_int_equal(wire_ask(pool, "select 3", on_answer, &heard[2]), -1);
+	assert_int_equal(stats().busy, 2);
+	await(&heard[0]);
+	await(&heard[1]);
+	assert_string_equal(heard[0].value, "1");
+	assert_string_equal(heard[1].value, "2");
+	assert_int_equal(heard[2].count, 0);
+}
+
+static void an_error_is_an_answer_and_the_connection_goes_on(void **state)
+{
+	struct heard heard = { 0 }, next = { 0 };
+	(void)state;
+	start(NULL, 1);
+	assert_int_equal(wire_ask(pool, "select x", on_answer, &heard), 0);
+	await(&heard);
+	assert_int_equal(heard.status, WIRE_FAILED);
+	assert_non_null(strstr(heard.message, "x"));
+	assert_int_equal(wire_ask(pool, "select 1", on_answer, &next), 0);
+	await(&next);
+	assert_int_equal(next.status, WIRE_OK);
+}
+
+static void a_kept_session_keeps_its_transaction(void **state)
+{
+	struct heard begun = { 0 }, row = { 0 }, other = { 0 };
+	(void)state;
+	start(NULL, 2);
+	struct wire_session *session = wire_session_take(pool);
+	assert_non_null(session);
+	wire_session_ask(session, "begin; create table t(a int); insert into t values (7)",
+		on_answer, &begun);
+	await(&begun);
+	assert_int_equal(begun.status, WIRE_OK);
+	wire_session_ask(session, "select a from t; rollback", on_answer, &row);
+	await(&row);
+	assert_int_equal(row.status, WIRE_OK);
+	wire_session_give(session);
+	assert_int_equal(wire_ask(pool, "select a from t", on_answer, &other), 0);
+	await(&other);
+	assert_int_equal(other.status, WIRE_FAILED);
+}
+
+static void rows_are_taken_at_the_clients_pace_while_others_are_answered(void **state)
+{
+	struct heard never = { 0 }, slow = { 0 }, other = { 0 };
+	(void)state;
+	start(NULL, 3);
+	struct wire_session *sessions[2] = { wire_session_take(pool), wire_session_take(pool) };
+	assert_non_null(sessions[1]);
+	assert_int_equal(wire_session_stream(sessions[0], 1, 3600000), 0);
+	assert_int_equal(wire_session_stream(sessions[1], 1, 10), 0);
+	wire_session_ask(sessions[0], "select * from generate_series(1, 5)", on_answer, &never);
+	wire_session_ask(sessions[1], "select * from generate_series(1, 5)", on_answer, &slow);
+	assert_int_equal(wire_ask(pool, "select 1", on_answer, &other), 0);
+	await(&other);
+	await(&slow);
+	assert_int_equal(slow.status, WIRE_OK);
+	assert_string_equal(slow.value, ""); /* they were read and forgotten */
+	assert_int_equal(never.count, 0);
+	wire_session_give(sessions[1]);
+}
+
+static void a_session_given_back_reads_whole_answers_again(void **state)
+{
+	struct heard streamed = { 0 }, whole = { 0 };
+	(void)state;
+	start(NULL, 1);
+	struct wire_session *session = wire_session_take(pool);
+	assert_non_null(session);
+	assert_int_equal(wire_session_stream(session, 1, 1), 0);
+	wire_session_ask(session, "select 41", on_answer, &streamed);
+	await(&streamed);
+	assert_string_equal(streamed.value, "");
+	wire_session_give(session);
+	assert_int_equal(wire_ask(pool, "select 42", on_answer, &whole), 0);
+	await(&whole);
+	assert_string_equal(whole.value, "42");
+}
+
+static void the_server_waits_for_a_client_that_reads_slowly(void **state)
+{
+	struct heard slow = { 0 };
+	(void)state;
+	start("output.soft_kb=64", 3);
+	struct wire_session *session = wire_session_take(pool);
+	assert_non_null(session);
+	assert_int_equal(wire_session_stream(session, 1, 1000), 0);
+	wire_session_ask(session, "select hex(zeroblob(2000)) from generate_series(1, 1000)",
+		on_answer, &slow);
+	for (bool waits = false; !waits;) {
+		struct heard seen = { 0 };
+		assert_int_equal(
+			wire_ask(pool, "select count(*) from cancel_sessions where unread_ms > 0",
+				on_answer, &seen),
+			0);
+		await(&seen);
+		waits = strcmp(seen.value, "1") == 0;
+		assert_int_equal(slow.count, 0);
+	}
+}
+
+static void connections_can_be_opened_beforehand(void **state)
+{
+	struct heard heard = { 0 };
+	(void)state;
+	start(NULL, 8);
+	wire_pool_open(pool, 5);
+	assert_int_equal(stats().connections, 5);
+	assert_int_equal(wire_ask(pool, "select 1", on_answer, &heard), 0);
+	await(&heard);
+	wire_pool_open(pool, 100);
+	assert_int_equal(stats().connections, 8);
+	assert_int_equal(stats().lost, 0);
+}
+
+static void a_refusal_tells_when_to_come_again(void **state)
+{
+	enum { CLIENTS = 12 };
+	const struct heard *refused = NULL;
+	struct heard heard[CLIENTS];
+	char sql[64];
+	(void)state;
+	start("admission.window_ms=150",
+		CLIENTS);  /* some rounds: arrivals and waits in each window */
+	while (!refused) { /* 12 at once on one worker of 5 ms a statement */
+		memset(heard, 0, sizeof heard);
+		for (int i = 0; i < CLIENTS; i++) {
+			snprintf(sql, sizeof sql, "set cancel.user = 'u%d'; select 1", i);
+			assert_int_equal(wire_ask(pool, sql, on_answer, &heard[i]), 0);
+		}
+		for (int i = 0; i < CLIENTS; i++) {
+			await(&heard[i]);
+			refused = heard[i].status == WIRE_REFUSED ? &heard[i] : refused;
+		}
+	}
+	assert_non_null(strstr(refused->message, "overloaded"));
+	assert_true(refused->retry_after_ms > 0);
+}
+
+static void a_server_that_dies_is_an_error_for_all_who_wait(void **state)
+{
+	struct heard heard = { 0 }, after = { 0 };
+	(void)state;
+	start("server.service_ms=10000", 4);
+	assert_int_equal(wire_ask(pool, "select 1", on_answer, &heard), 0);
+	wire_pool_open(pool, 1);
+	kill(server.pid, SIGKILL);
+	await(&heard);
+	assert_int_equal(heard.status, WIRE_FAILED);
+	if (wire_ask(pool, "select 1", on_answer, &after) == 0)
+		await(&after);
+	assert_int_equal(after.count ? after.status : WIRE_FAILED, WIRE_FAILED);
+	assert_true(stats().lost > 0);
+	assert_int_equal(stats().busy, 0);
+}
+
+static void a_bad_setting_is_the_servers_own_line(void **state)
+{
+	struct server_settings settings = { 0 };
+	(void)state;
+	server_set(&settings, "server.workers=0");
+	assert_int_equal(
+		server_process_start(&server, server_scratch(error), &settings, error), -1);
+	assert_non_null(strstr(error, "workers is 0"));
+	assert_int_equal(server.pid, 0);
+	/* of the library too, and nothing before it */
+	settings.count = 0;
+	server_set(&settings, "cancel.mode=foo");
+	assert_int_equal(
+		server_process_start(&server, server_scratch(error), &settings, error), -1);
+	assert_non_null(strstr(error, "serve: [cancel] mode = foo"));
+}
+
+/* ---- A task beside the load ------------------------------------------------------------------ */
+
+static uint64_t now_of(void *arg)
+{
+	struct timespec now;
+	(void)arg;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * LANE_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void go_on(struct lane_task *task)
+{
+	lane_task_step(task, now_of(NULL));
+	if (task->state != TASK_OVER && lane_task_next_ns(task) == UINT64_MAX)
+		event_base_loop(base, EVLOOP_ONCE);
+}
+
+/* One that locks the table for an hour, if left alone, and has it. */
+static void begin_to_lock(struct lane_task *task)
+{
+	struct heard made = { 0 };
+	start("roles.load=auto raise", 3);
+	assert_int_equal(wire_ask(pool, "create table items(id int)", on_answer, &made), 0);
+	await(&made);
+	task->script = LANE_LOCK;
+	task->hold_ns = 3600ull * LANE_NS_PER_S;
+	task->now_ns = now_of;
+	assert_int_equal(lane_task_begin(task, pool, pool), 0);
+	while (!task->first_ns)
+		go_on(task);
+}
+
+static void a_culprit_is_sent_again_only_after_a_cancel(void **state)
+{
+	struct lane_task task = { .resends = 2 };
+	struct heard hit = { 0 };
+	char sql[128];
+	(void)state;
+	begin_to_lock(&task);
+	task.hold_ns = 0; /* the next one ends as soon as it has the table */
+	snprintf(sql, sizeof sql, "select cancel_task(id) from cancel_tasks where process = %u",
+		lane_task_process(&task));
+	assert_int_equal(wire_ask(pool, sql, on_answer, &hit), 0);
+	await(&hit);
+	while (task.state != TASK_OVER)
+		go_on(&task);
+	assert_string_equal(task.error, "");
+	assert_string_equal(hit.value, "t");
+	assert_int_equal(task.stopped, 1);
+	assert_int_equal(task.resends, 1);
+}
+
+static void what_a_task_has_not_given_back_counts_as_held(void **state)
+{
+	struct lane_task task = { 0 };
+	(void)state;
+	begin_to_lock(&task);
+	assert_int_equal(task.held_ns, 0);
+	assert_int_equal(lane_task_held_ns(&task, task.taken_ns + 5), 5);
+	assert_int_equal(lane_task_held_ns(&task, 0), 0);
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_statement_is_answered_and_its_connection_used_again),
+		TEST(each_statement_in_flight_has_a_connection_up_to_the_limit),
+		TEST(an_error_is_an_answer_and_the_connection_goes_on),
+		TEST(a_kept_session_keeps_its_transaction),
+		TEST(rows_are_taken_at_the_clients_pace_while_others_are_answered),
+		TEST(a_session_given_back_reads_whole_answers_again),
+		TEST(the_server_waits_for_a_client_that_reads_slowly),
+		TEST(connections_can_be_opened_beforehand),
+		TEST(a_refusal_tells_when_to_come_again),
+		TEST(a_server_that_dies_is_an_error_for_all_who_wait),
+		TEST(a_bad_setting_is_the_servers_own_line),
+		TEST(a_culprit_is_sent_again_only_after_a_cancel),
+		TEST(what_a_task_has_not_given_back_counts_as_held),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
