@@ -1,29 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Which folder of the library may know which: sys <- track <- control -> core, diag beside control,
-# admission beside core, and shared in front of admission. All of them stand on base.
+# What the pure rooms of the library may include besides their own headers, and who reads clocks. Which room may
+# include which is held by rooms.sh.
 # usage: includes.sh SOURCE-DIR
 set -eu
 cd "$1/libcancel"
 status=0
-
-# may FOLDER PATTERN: its includes of libcancel/ must match the pattern.
-may() {
-	wrong=$(grep -rnE --include='*.[ch]' '^#include [<"]libcancel/' "$1" | grep -vE "[<\"]libcancel/($2)" || true)
-	[ -z "$wrong" ] && return 0
-	echo "$1 may not include:" >&2
-	echo "$wrong" >&2
-	status=1
-}
-
-may base 'base/'
-may sys 'sys/'
-may track 'base/|sys/|track/'
-may diag 'sys/|diag/'
-may control 'base/|sys/|track/|control/|diag/|core/'
-may core 'base/|core/'
-may admission 'base/|admission/'
-may shared 'base/|sys/|admission/|shared/'
 
 # The pure folders use no header that brings a clock, a thread or a file.
 pure='string|stddef|stdint|stdbool|stdalign|limits'
