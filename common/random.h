@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * random.h - the bench's random numbers: the same seed gives the same load on every machine.
+ * random.h - random numbers: the same seed gives the same bits on every machine and compiler.
  * Generator: xoshiro256** seeded by splitmix64 (Blackman and Vigna, "Scrambled linear pseudorandom
  * number generators", 2021).
  */
@@ -13,12 +13,18 @@ struct random {
 	uint64_t state[4];
 };
 
+/* A good 64-bit hash of a number: the finalizer of splitmix64. */
+static inline uint64_t random_hash(uint64_t value)
+{
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
+	value = (value ^ value >> 27) * 0x94d049bb133111ebu;
+	return value ^ value >> 31;
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014): the next number of a sequence. */
 static inline uint64_t random_mix(uint64_t *seed)
 {
-	uint64_t z = (*seed += 0x9e3779b97f4a7c15u);
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
+	return random_hash(*seed += 0x9e3779b97f4a7c15u);
 }
 
 static inline void random_seed(struct random *r, uint64_t seed)

@@ -20,6 +20,7 @@
 #include "bench/report/range_output.h"
 #include "bench/report/report.h"
 #include "bench/experiment/suite.h"
+#include "common/output.h"
 
 #define STATUS_FAILED	 1
 #define STATUS_BAD_INPUT 2
@@ -376,10 +377,10 @@ static int run_lane(const struct run_arguments *arguments)
 	lane_check(&lane_arguments);
 	if (arguments->options.plot_dir)
 		plot_check(arguments->options.plot_dir);
-	if (output_open(&output, arguments->options.out_path) != 0)
-		bench_refuse("--out: cannot write '%s': %s", arguments->options.out_path,
-			strerror(errno));
-	output_abandon_at_exit(&output);
+	const char *unwritable = output_open(&output, arguments->options.out_path);
+	if (unwritable)
+		bench_refuse(
+			"--out: cannot write '%s': %s", arguments->options.out_path, unwritable);
 	int status = lane_command(&lane_arguments, output.file, error);
 	if (status == 0 && output_commit(&output) != 0) {
 		snprintf(error, sizeof error, "cannot write the result: %s", strerror(errno));
@@ -389,7 +390,7 @@ static int run_lane(const struct run_arguments *arguments)
 		status = lane_draw(error); /* the result is there, whatever becomes of it */
 	if (status != 0)
 		fprintf(stderr, "cancel-bench: %s\n", error);
-	output_abandon(&output);
+	output_discard(&output);
 	if (status == 0)
 		return judge_result(&arguments->options, lane_is_disturbed());
 	return status < 0 ? STATUS_FAILED : status;
@@ -429,15 +430,15 @@ static int command_run(int argc, char **argv)
 	check_case_options(&arguments);
 	if (arguments.options.plot_dir)
 		plot_check(arguments.options.plot_dir);
-	if (output_open(&output, arguments.options.out_path) != 0)
-		bench_refuse("--out: cannot write '%s': %s", arguments.options.out_path,
-			strerror(errno));
-	output_abandon_at_exit(&output);
+	const char *unwritable = output_open(&output, arguments.options.out_path);
+	if (unwritable)
+		bench_refuse(
+			"--out: cannot write '%s': %s", arguments.options.out_path, unwritable);
 	int status = arguments.options.saturate
 			     ? saturate_run(&arguments.options, &result, error)
 			     : suite_run(&arguments.options, arguments.bench_case, &result, error);
 	status = finish_run(&arguments.options, &result, status, error, &output);
-	output_abandon(&output);
+	output_discard(&output);
 	suite_free(&result);
 	return status;
 }

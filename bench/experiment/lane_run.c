@@ -18,6 +18,7 @@
 #include "bench/experiment/lane_session.h"
 #include "bench/experiment/lane_task.h"
 #include "bench/machine/watch.h"
+#include "common/quantile.h"
 
 #define OPEN_SPARE	  16
 #define TASKS_MAX	  (1 + LANE_COMPANY_MAX)
@@ -295,12 +296,6 @@ static void count(const struct run *run, struct lane_measures *measures)
 		figures[LANE_resends] = run->setup->plan->resends - run->tasks[0].resends;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* A client that stood still looks like a server that did. */
 static void judge_machine(const struct run *run, struct lane_measures *measures)
 {
@@ -328,7 +323,7 @@ static int measure(struct run *run, struct lane_measures *measures, char *error)
 	judge_machine(run, measures);
 	lane_measure(&record, measures);
 	if (run->refusal_count) {
-		qsort(run->refusals_ms, run->refusal_count, sizeof *run->refusals_ms, by_value);
+		sort_doubles(run->refusals_ms, run->refusal_count);
 		measures->figures[LANE_reject_ms] = run->refusals_ms[run->refusal_count / 2];
 	}
 	if (!run->setup->trace || lane_trace_fill(run->setup->trace, &record) == 0)

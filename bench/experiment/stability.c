@@ -13,14 +13,9 @@
 #include <string.h>
 
 #include "bench/report/measure.h"
+#include "common/quantile.h"
 
 #define SECONDS_TO_JUDGE 3
-
-static int by_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 /* ---- Saturation ------------------------------------------------------------------------------ */
 
@@ -50,7 +45,7 @@ static double take_round(const struct steady_probe *probe, struct disturbance *d
 	struct machine_second seconds[STEADY_SAMPLES];
 	for (int i = 0; i < STEADY_SAMPLES; i++)
 		samples[i] = probe->take(probe->arg, &seconds[i]);
-	qsort(samples, STEADY_SAMPLES, sizeof *samples, by_double);
+	sort_doubles(samples, STEADY_SAMPLES);
 	struct machine_second mean = mean_of(seconds);
 	disturbance_judge(&mean, &no_lag, 1, 0, disturbance);
 	if (!agree(samples))
@@ -111,9 +106,9 @@ static void rank_seconds(const struct run_data *data, struct steadiness *s, uint
 	for (uint32_t i = 0; i < *count; i++)
 		if (ms[i] > ms[s->worst_second])
 			s->worst_second = i;
-	qsort(ms, *count, sizeof *ms, by_double);
-	s->median_ms = measure_quantile(ms, *count, 0.5);
-	s->worst_ms = measure_quantile(ms, *count, 1);
+	sort_doubles(ms, *count);
+	s->median_ms = quantile_of(ms, *count, 0.5);
+	s->worst_ms = quantile_of(ms, *count, 1);
 }
 
 struct steadiness steady_judge(const struct run_data *data, const struct steady_rules *rules)

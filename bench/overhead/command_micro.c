@@ -13,6 +13,7 @@
 
 #include "bench/overhead/micro.h"
 #include "bench/report/report.h"
+#include "common/output.h"
 
 #define STATUS_FAILED	      1
 #define PAIR_COARSE_NS	      5
@@ -112,9 +113,9 @@ int command_micro(int argc, char **argv)
 		.parser = parse,
 		.doc = "Measures what single calls of the library cost, in about three seconds." };
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	if (output_open(&output, arguments.out_path) != 0)
-		bench_refuse("--out: cannot write '%s': %s", arguments.out_path, strerror(errno));
-	output_abandon_at_exit(&output);
+	const char *unwritable = output_open(&output, arguments.out_path);
+	if (unwritable)
+		bench_refuse("--out: cannot write '%s': %s", arguments.out_path, unwritable);
 	int status = micro_run(&result);
 	if (status != 0) {
 		fprintf(stderr, "cancel-bench: %s\n", cancel_error_text(status));

@@ -12,6 +12,7 @@
 
 #include "libcancel/control/collect.h"
 #include "libcancel/sys/clock.h"
+#include "common/quantile.h"
 
 #define RUNS	  21
 #define CALLS	  20000
@@ -21,15 +22,9 @@
 static struct cancel_resource table, queue;
 static volatile uint64_t sink; /* keeps a loop's work alive */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static double median(double *values, size_t n)
 {
-	qsort(values, n, sizeof(values[0]), by_value);
+	sort_doubles(values, n);
 	return values[n / 2];
 }
 

@@ -24,6 +24,8 @@
 #include "common/random.h"
 #include "bench/report/report.h"
 #include "bench/overhead/slices.h"
+#include "common/quantile.h"
+#include "common/output.h"
 
 #define PATH_BYTES	 512
 #define SIDES		 2
@@ -122,12 +124,6 @@ static void end_worker(struct worker *worker)
 	waitpid(worker->pid, NULL, 0);
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 static void take_slice(struct worker *worker, double *rate, double *p99_us)
 {
 	static uint32_t latencies_us[SLICE_MAX];
@@ -141,7 +137,7 @@ static void take_slice(struct worker *worker, double *rate, double *p99_us)
 	*p99_us = 0;
 	if (!result.count)
 		return;
-	qsort(latencies_us, result.count, sizeof *latencies_us, by_value);
+	sort_u32(latencies_us, result.count);
 	*p99_us = latencies_us[(uint64_t)result.count * 99 / 100];
 }
 
@@ -176,12 +172,6 @@ static double mean_of(const double *values, const uint32_t *picked, uint32_t cou
 	return sum / count;
 }
 
-static int by_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* 100 · sign · (on/off - 1) of the means, and its percentile bootstrap over pairs (Efron, 1979). */
 static void compare(const struct samples *samples, double values[SIDES][PAIRS_MAX], double sign,
 	struct bounded *out)
@@ -203,7 +193,7 @@ static void compare(const struct samples *samples, double values[SIDES][PAIRS_MA
 					     mean_of(values[SIDE_OFF], picked, count) -
 				     1);
 	}
-	qsort(results, RESAMPLES, sizeof *results, by_double);
+	sort_doubles(results, RESAMPLES);
 	out->low = results[(int)(RESAMPLES * 0.025)];
 	out->high = results[(int)(RESAMPLES * 0.975)];
 }
@@ -439,9 +429,9 @@ int command_overhead(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &overhead);
 	signal(SIGPIPE, SIG_IGN);
 	find_sides(&overhead);
-	if (output_open(&output, overhead.out_path) != 0)
-		bench_refuse("--out: cannot write '%s': %s", overhead.out_path, strerror(errno));
-	output_abandon_at_exit(&output);
+	const char *unwritable = output_open(&output, overhead.out_path);
+	if (unwritable)
+		bench_refuse("--out: cannot write '%s': %s", overhead.out_path, unwritable);
 	for (int side = 0; side < SIDES; side++)
 		data_prepare_in(overhead.folder[side], (uint32_t)atoi(OVERHEAD_POOL_MB),
 			OVERHEAD_ARCHIVE_POOLS, &data);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bench/report/measure.h"
+#include "common/quantile.h"
 
 #define LATE_SHARE 0.01
 
@@ -119,12 +120,6 @@ void lane_trace_free(struct lane_trace *trace)
 
 /* ---- The rest -------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Of the requests that succeeded, from the instant each was due. */
 static void rank_latencies(
 	const struct lane_record *record, struct lane_span span, struct lane_measures *measures)
@@ -138,9 +133,9 @@ static void rank_latencies(
 			ms[count++] = (double)(request->done_ns - request->due_ns) / 1e6;
 	}
 	if (count) {
-		qsort(ms, count, sizeof *ms, by_value);
-		measures->figures[LANE_p50_ms] = measure_quantile(ms, count, 0.5);
-		measures->figures[LANE_p99_ms] = measure_quantile(ms, count, 0.99);
+		sort_doubles(ms, count);
+		measures->figures[LANE_p50_ms] = quantile_of(ms, count, 0.5);
+		measures->figures[LANE_p99_ms] = quantile_of(ms, count, 0.99);
 	}
 	free(ms);
 }

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/quantile.h"
+
 #define NS_PER_US 1000u
 #define NS_PER_MS 1e6
 #define NS_PER_S  1e9
@@ -107,16 +109,9 @@ static void count_in_spans(
 	m->late_share_during = due ? (double)(due - good) / (double)due : 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return (x > y) - (x < y);
-}
-
 static double rank_ms(const uint32_t *sorted_us, size_t count, double p)
 {
-	size_t rank = (size_t)ceil(p * (double)count);
-	return sorted_us[rank ? rank - 1 : 0] / 1e3;
+	return sorted_us[quantile_index(count, p)] / 1e3;
 }
 
 static void percentiles_of(uint32_t *values_us, size_t count, struct percentiles *out)
@@ -124,7 +119,7 @@ static void percentiles_of(uint32_t *values_us, size_t count, struct percentiles
 	*out = (struct percentiles){ 0 };
 	if (!count)
 		return;
-	qsort(values_us, count, sizeof *values_us, by_value);
+	sort_u32(values_us, count);
 	*out = (struct percentiles){ .p50_ms = rank_ms(values_us, count, 0.5),
 		.p90_ms = rank_ms(values_us, count, 0.9),
 		.p99_ms = rank_ms(values_us, count, 0.99),
@@ -386,20 +381,6 @@ void measure_run(const struct run_data *data, const struct spans *spans, struct 
 	free(bins.bad);
 }
 
-double measure_quantile(const double *sorted, uint32_t count, double p)
-{
-	if (!count)
-		return 0;
-	uint32_t rank = (uint32_t)ceil(p * count);
-	return sorted[rank ? rank - 1 : 0];
-}
-
-static int by_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* The closest pair of order statistics x(k), x(n+1-k) that covers the median with 95 %, where
  * coverage is 1 - 2 P(B < k), B ~ Binomial(n, 1/2): no shape is assumed. Six values are the fewest
  * with one. */
@@ -422,7 +403,7 @@ void measure_range(const double *values, uint32_t count, struct range *range)
 	if (!sorted)
 		return;
 	memcpy(sorted, values, count * sizeof *sorted);
-	qsort(sorted, count, sizeof *sorted, by_double);
+	sort_doubles(sorted, count);
 	range->median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 	range->min = sorted[0];
 	range->max = sorted[count - 1];

@@ -61,8 +61,6 @@ void measure_bins(const struct run_data *data, uint32_t *due, uint32_t *late, ui
 uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit);
 /* The same of the generator's lag: how long after it was due a request was sent. */
 uint32_t measure_lags(const struct run_data *data, double *p99_ms, uint32_t limit);
-/* The p-quantile of sorted values, by the nearest rank; 0 for none. */
-double measure_quantile(const double *sorted, uint32_t count, double p);
 
 /* A figure over repetitions. */
 struct range {

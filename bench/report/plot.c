@@ -6,18 +6,15 @@
 #include "bench/report/plot.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/base/options.h"
+#include "common/gnuplot.h"
 
 #define PATH_BYTES 512
-
-extern char **environ;
 
 /* Colours told apart by people who see few: eight after Okabe and Ito (2008), and two more. */
 static const char *const colours[] = { "#000000", "#D55E00", "#E69F00", "#CC79A7", "#56B4E9",
@@ -111,19 +108,14 @@ static int write_script(const struct plot *plot, const char *folder)
 
 static int draw(const char *folder, const char *name)
 {
-	char script[PATH_BYTES];
-	snprintf(script, sizeof script, "%s.gp", name);
-	char *const arguments[] = { (char[]){ "gnuplot" }, script, NULL };
-	posix_spawn_file_actions_t actions;
-	pid_t child;
-	int status;
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addchdir_np(&actions, folder);
-	int error = posix_spawnp(&child, "gnuplot", &actions, NULL, arguments, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (error != 0 || waitpid(child, &status, 0) != child)
-		return -1;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+	struct gnuplot gnuplot;
+	gnuplot_open(&gnuplot);
+	if (gnuplot.script) {
+		fputs("cd ", gnuplot.script);
+		gnuplot_quote(gnuplot.script, folder);
+		fprintf(gnuplot.script, "\nload '%s.gp'\n", name);
+	}
+	return gnuplot_close(&gnuplot);
 }
 
 void plot_check(const char *folder)

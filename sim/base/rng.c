@@ -2,39 +2,19 @@
 /* Random bits and uniform draws; integers only. Shapes are dist.c's business. */
 #include "sim/base/rng.h"
 
-static uint64_t rotate(uint64_t value, unsigned bits)
-{
-	return value << bits | value >> (64 - bits);
-}
-
 uint64_t sim_hash(uint64_t value)
 {
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ull;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebull;
-	return value ^ value >> 31;
+	return random_hash(value);
 }
 
 void sim_rng_init(struct sim_rng *rng, uint64_t seed, uint64_t stream)
 {
-	uint64_t at = sim_hash(seed + 0x9e3779b97f4a7c15ull) ^ sim_hash(~stream);
-	for (int i = 0; i < 4; i++) {
-		at += 0x9e3779b97f4a7c15ull;
-		rng->state[i] = sim_hash(at);
-	}
+	random_seed(&rng->random, sim_hash(seed + 0x9e3779b97f4a7c15ull) ^ sim_hash(~stream));
 }
 
 uint64_t sim_rng_next(struct sim_rng *rng)
 {
-	uint64_t *s = rng->state;
-	uint64_t result = rotate(s[1] * 5, 7) * 9;
-	uint64_t mixed = s[1] << 17;
-	s[2] ^= s[0];
-	s[3] ^= s[1];
-	s[1] ^= s[2];
-	s[0] ^= s[3];
-	s[2] ^= mixed;
-	s[3] = rotate(s[3], 45);
-	return result;
+	return random_next(&rng->random);
 }
 
 uint64_t sim_rng_below(struct sim_rng *rng, uint64_t bound)

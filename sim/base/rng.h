@@ -12,8 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/random.h"
+
 struct sim_rng {
-	uint64_t state[4];
+	struct random random;
 };
 
 void sim_rng_init(struct sim_rng *rng, uint64_t seed, uint64_t stream);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "sim/base/math.h"
+#include "common/quantile.h"
 
 /* Two-sided 95 % quantiles of Student's t by degrees of freedom (any statistics table). */
 static const double t95[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -55,9 +56,5 @@ uint64_t sim_percentile(uint64_t *values, size_t count, double p)
 	if (count == 0)
 		return 0;
 	qsort(values, count, sizeof(*values), by_value);
-	double exact = p / 100.0 * (double)count;
-	size_t rank = (size_t)exact;
-	if ((double)rank < exact)
-		rank++;
-	return values[rank > 0 ? (rank < count ? rank : count) - 1 : 0];
+	return values[quantile_index(count, p / 100.0)];
 }

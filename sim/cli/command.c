@@ -15,8 +15,8 @@
 
 #include "sim/base/memory.h"
 #include "sim/lanes/lanes.h"
-#include "sim/report/output.h"
 #include "sim/scenario/scenario.h"
+#include "common/output.h"
 
 enum {
 	OPTION_SET = 1000,
@@ -218,7 +218,7 @@ static void print_help(const struct sim_run *run, const char *command)
 		run->lane->seeds > 0 ? "" : "; nothing here is random");
 }
 
-static int draw(struct request *request, struct sim_output *plot)
+static int draw(struct request *request, struct output *plot)
 {
 	char error[SIM_ERROR_MAX];
 	if (!request->plot_path)
@@ -249,34 +249,44 @@ static int print(struct request *request, FILE *to)
 	return status;
 }
 
-static int finish(struct request *request, struct sim_output *plot, struct sim_output *out)
+static int commit(struct output *output)
 {
-	char error[SIM_ERROR_MAX];
+	if (output_commit(output) == 0)
+		return 0;
+	refuse("cannot write '%.120s': %s", output->path, strerror(errno));
+	return SIM_EXIT_FAULT;
+}
+
+static int finish(struct request *request, struct output *plot, struct output *out)
+{
 	int status = draw(request, plot);
 	if (status == 0)
 		status = print(request, request->out_path ? out->file : stdout);
-	if (status == 0 && request->out_path && sim_output_commit(out, error) < 0)
-		status = (refuse("%s", error), SIM_EXIT_FAULT);
-	if (status == 0 && request->plot_path && sim_output_commit(plot, error) < 0)
-		status = (refuse("%s", error), SIM_EXIT_FAULT);
+	if (status == 0 && request->out_path)
+		status = commit(out);
+	if (status == 0 && request->plot_path)
+		status = commit(plot);
 	return status;
+}
+
+static int open_output(struct output *output, const char *path)
+{
+	const char *error = output_open(output, path);
+	return error ? refuse("cannot write '%.120s': %s", path, error) : 0;
 }
 
 static int execute(struct request *request)
 {
-	char error[SIM_ERROR_MAX];
-	struct sim_output plot = { 0 }, out = { 0 };
-	int status = 0;
-	if (request->plot_path && sim_output_open(&plot, request->plot_path, error) < 0)
-		status = refuse("%s", error);
-	if (status == 0 && request->out_path && sim_output_open(&out, request->out_path, error) < 0)
-		status = refuse("%s", error);
+	struct output plot = { 0 }, out = { 0 };
+	int status = request->plot_path ? open_output(&plot, request->plot_path) : 0;
+	if (status == 0 && request->out_path)
+		status = open_output(&out, request->out_path);
 	if (status == 0 && request->run.lane->run(&request->run) < 0)
 		status = refuse("%s", request->run.error);
 	if (status == 0)
 		status = finish(request, &plot, &out);
-	sim_output_discard(&plot);
-	sim_output_discard(&out);
+	output_discard(&plot);
+	output_discard(&out);
 	return status;
 }
 

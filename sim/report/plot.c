@@ -2,27 +2,15 @@
 /* Plots of a report, drawn by gnuplot from a script with the data inline. */
 #include "sim/report/report.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "sim/report/options.h"
 #include "sim/report/parts.h"
+#include "common/gnuplot.h"
 
 #define WIDTH_PIXELS  960
 #define HEIGHT_PIXELS 440 /* of each stacked plot */
 #define COLOURS	      8	  /* of gnuplot's own; from there on they come again, dashed */
-
-/* A gnuplot string: single quotes, doubled inside. */
-static void quote(FILE *script, const char *text)
-{
-	fputc('\'', script);
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputc('\'', script);
-		fputc(*text, script);
-	}
-	fputc('\'', script);
-}
 
 static const char *style_of(enum sim_style style)
 {
@@ -55,11 +43,11 @@ static void write_data(const struct sim_series *series, FILE *script, int index)
 static void write_labels(const struct sim_plot *plot, FILE *script)
 {
 	fputs("set title ", script);
-	quote(script, plot->title);
+	gnuplot_quote(script, plot->title);
 	fputs("\nset xlabel ", script);
-	quote(script, plot->x_label);
+	gnuplot_quote(script, plot->x_label);
 	fputs("\nset ylabel ", script);
-	quote(script, plot->y_label);
+	gnuplot_quote(script, plot->y_label);
 	fprintf(script, "\nunset logscale\n%s%s",
 		plot->axes & SIM_AXIS_LOG_X ? "set logscale x\n" : "",
 		plot->axes & SIM_AXIS_LOG_Y ? "set logscale y\n" : "");
@@ -78,7 +66,7 @@ static int write_plot(const struct sim_plot *plot, FILE *script, int index)
 		fprintf(script, "%s$data%d using %s with %s%s title ", drawn ? ", " : "plot ",
 			index, s->style == SIM_MAP ? "1:2:3" : "1:2", style_of(s->style),
 			drawn < COLOURS ? "" : " dt 2");
-		quote(script, s->label);
+		gnuplot_quote(script, s->label);
 		drawn++;
 	}
 	fputs("\n", script);
@@ -96,7 +84,7 @@ static void write_script(
 		"background 'white'\nset output ",
 		strcmp(kind, "svg") == 0 ? "svg" : "pngcairo", WIDTH_PIXELS, HEIGHT_PIXELS * plots,
 		strcmp(kind, "svg") == 0 ? "dynamic" : "");
-	quote(script, path);
+	gnuplot_quote(script, path);
 	fputs("\nset grid\nset key outside right top\nset palette defined "
 	      "(0 '#2a7f3f', 0.5 '#e0b030', 1 '#b02020')\n",
 		script);
@@ -113,14 +101,11 @@ int sim_report_draw(
 		snprintf(error, SIM_ERROR_MAX, "this run has nothing to plot");
 		return -1;
 	}
-	void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* gnuplot may be missing: see its status */
-	FILE *script = popen("gnuplot 2>/dev/null", "w");
-	int status = -1;
-	if (script) {
-		write_script(report, path, kind, script);
-		status = pclose(script);
-	}
-	signal(SIGPIPE, before);
+	struct gnuplot gnuplot;
+	gnuplot_open(&gnuplot);
+	if (gnuplot.script)
+		write_script(report, path, kind, gnuplot.script);
+	int status = gnuplot_close(&gnuplot);
 	if (status == 0)
 		return 0;
 	snprintf(error, SIM_ERROR_MAX,

@@ -11,6 +11,7 @@
 #include "demo-db/engine/dataset/dataset.h"
 #include "demo-db/engine/statement/memory.h"
 #include "demo-db/engine/storage/storage.h"
+#include "common/random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,19 +38,10 @@ struct maker {
 	uint64_t done_bytes, total_bytes;
 };
 
-/* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_random(struct maker *maker)
-{
-	uint64_t z = maker->random += 0x9e3779b97f4a7c15ull;
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
-
 static void fill_text(struct maker *maker, char *text, size_t length)
 {
 	for (size_t at = 0; at < length; at += 8) {
-		uint64_t bits = next_random(maker);
+		uint64_t bits = random_mix(&maker->random);
 		for (size_t i = at; i < length && i < at + 8; i++, bits >>= 8)
 			text[i] = (char)('a' + (bits & 0xff) % 26);
 	}
@@ -96,7 +88,7 @@ static int make_items(struct maker *maker)
 	if (rc == 0)
 		rc = prepare(maker, "INSERT INTO items VALUES(?1,?2,?3,?4,?5,?6)", &stmt);
 	for (uint64_t id = 1; rc == 0 && id <= maker->wanted->items; id++) {
-		uint64_t random = next_random(maker);
+		uint64_t random = random_mix(&maker->random);
 		fill_text(maker, payload, sizeof(payload));
 		int length = snprintf(name, sizeof(name), "item %llu", (unsigned long long)id);
 		sqlite3_bind_int64(stmt, 1, (int64_t)id);
@@ -125,7 +117,7 @@ static int make_archive(struct maker *maker, uint32_t number)
 	if (rc == 0)
 		rc = prepare(maker, sql, &stmt);
 	for (uint64_t id = 1; rc == 0 && id <= maker->wanted->rows_per_archive; id++) {
-		uint64_t random = next_random(maker);
+		uint64_t random = random_mix(&maker->random);
 		fill_text(maker, payload, sizeof(payload));
 		sqlite3_bind_int64(stmt, 1, (int64_t)id);
 		sqlite3_bind_int64(stmt, 2, (int64_t)(random % 3650));

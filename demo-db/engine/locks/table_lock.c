@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/hash.h"
+
 #define AS (1u << (TABLE_ACCESS_SHARE - 1))
 #define RE (1u << (TABLE_ROW_EXCLUSIVE - 1))
 #define SH (1u << (TABLE_SHARE - 1))
@@ -47,19 +49,10 @@ static void lower(char out[TABLE_NAME_MAX], const char *name)
 	out[length] = '\0';
 }
 
-/* FNV-1a, 32 bits (Fowler, Noll, Vo). */
-static uint32_t hash_of(const char *name)
-{
-	uint32_t hash = 2166136261u;
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
-	return hash;
-}
-
 static struct table *look_up(
 	const struct table_catalog *catalog, const char *lowered, uint32_t *slot)
 {
-	uint32_t at = hash_of(lowered) % TABLE_HASH_SLOTS;
+	uint32_t at = (uint32_t)hash_text(lowered) % TABLE_HASH_SLOTS;
 	while (catalog->hash[at]) {
 		struct table *table = catalog->tables[catalog->hash[at] - 1];
 		if (strcmp(table->name, lowered) == 0)

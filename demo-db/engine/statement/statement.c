@@ -11,16 +11,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/hash.h"
+
 #define SCHEMA_TRIES 3
 
 /* ---- Registered texts ------------------------------------------------------------------------ */
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
 uint64_t statement_hash(const char *sql)
 {
-	uint64_t hash = 14695981039346656037ull;
-	for (; *sql; sql++)
-		hash = (hash ^ (unsigned char)*sql) * 1099511628211ull;
+	uint64_t hash = hash_text(sql);
 	return hash ? hash : 1;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "demo-db/server/dialect/parameterize.h"
 #include "demo-db/server/types/pg_types.h"
+#include "common/hash.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -32,11 +33,9 @@ static void put(struct scan *s, const char *data, size_t bytes)
 		s->declined = true;
 		return;
 	}
-	/* FNV-1a, 64 bits (Fowler, Noll, Vo) */
-	for (size_t i = 0; i < bytes; i++) {
-		to->text[to->bytes++] = data[i];
-		to->hash = (to->hash ^ (unsigned char)data[i]) * 1099511628211u;
-	}
+	memcpy(to->text + to->bytes, data, bytes);
+	to->bytes += bytes;
+	to->hash = hash_bytes(to->hash, data, bytes);
 }
 
 static bool is(const char *word, size_t bytes, const char *key)
@@ -236,7 +235,7 @@ bool literals_take(const char *sql, size_t bytes, struct literals *literals)
 		return false;
 	literals->bytes = 0;
 	literals->count = 0;
-	literals->hash = 14695981039346656037u;
+	literals->hash = HASH_START;
 	while (s.at < s.end && *s.at != ';' && !s.declined)
 		scan_one(&s);
 	if (s.declined)

@@ -8,6 +8,7 @@
 #include "demo-db/server/session/admit.h"
 #include "demo-db/server/session/backend.h"
 #include "demo-db/server/session/services.h"
+#include "common/hash.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,10 +28,7 @@ static enum business lower(enum business a, enum business b)
 static uint64_t user_of(const struct backend *backend)
 {
 	const char *user = settings_get(&backend->settings, SETTING_cancel_user);
-	uint64_t hash = *user ? 14695981039346656037u : backend->user_hash;
-	for (; *user; user++) /* FNV-1a (Fowler, Noll, Vo) */
-		hash = (hash ^ (unsigned char)*user) * 1099511628211u;
-	return hash;
+	return *user ? hash_text(user) : backend->user_hash;
 }
 
 /* Roles, programs and SET are looked at once a change of settings, not once a statement. */

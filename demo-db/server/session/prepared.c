@@ -6,19 +6,11 @@
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/dialect/signatures.h"
 #include "demo-db/server/dialect/error_text.h"
+#include "common/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
-static uint64_t hash_of(const char *data, size_t bytes)
-{
-	uint64_t hash = 14695981039346656037u;
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)data[i]) * 1099511628211u;
-	return hash;
-}
 
 /* ---- Statements ------------------------------------------------------------------------------ */
 
@@ -111,7 +103,7 @@ static int translate(struct statement *s, const struct dialect_context *context)
 		s->kind = business_of(
 			assigns ? s->source : plain, assigns ? s->source_bytes : strlen(plain));
 		s->conditional = is_conditional(s->dialect.sql, bytes);
-		s->signature = hash_of(s->dialect.sql, bytes);
+		s->signature = hash_bytes(HASH_START, s->dialect.sql, bytes);
 		signatures_note(s->signature, s->source, s->source_bytes);
 	}
 	return status;
@@ -229,7 +221,7 @@ void prepared_let_pass(struct prepared *prepared)
 static struct prepared_name **place_of(struct prepared *prepared, const char *name)
 {
 	struct prepared_name **at =
-		&prepared->names[hash_of(name, strlen(name)) % PREPARED_BUCKETS];
+		&prepared->names[hash_bytes(HASH_START, name, strlen(name)) % PREPARED_BUCKETS];
 	while (*at && strcmp((*at)->name, name) != 0)
 		at = &(*at)->next;
 	return at;

@@ -6,6 +6,7 @@
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/session/backend.h"
 #include "demo-db/server/session/services.h"
+#include "common/hash.h"
 
 #include <string.h>
 
@@ -20,14 +21,6 @@ bool query_text_ends(const struct query *q)
 		t = lexer_next(&lexer);
 	while (token_is_symbol(&t, ";"));
 	return t.kind == TOKEN_END;
-}
-
-static uint64_t hash_of(const char *data, size_t bytes)
-{
-	uint64_t hash = 14695981039346656037u; /* FNV-1a (Fowler, Noll, Vo) */
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)data[i]) * 1099511628211u;
-	return hash;
 }
 
 /* Cuts the next statement off the text; NULL: memory is out. */
@@ -51,7 +44,8 @@ struct statement *query_text_next(struct backend *backend)
 	} else {
 		used = bytes = lexer_statement_bytes(q->text, q->text_bytes);
 		taken.count = 0;
-		hash = hash_of(source, bytes < LITERALS_TEXT_MAX ? bytes : LITERALS_TEXT_MAX);
+		hash = hash_bytes(
+			HASH_START, source, bytes < LITERALS_TEXT_MAX ? bytes : LITERALS_TEXT_MAX);
 	}
 	struct statement *s =
 		prepared_simple(&backend->prepared, source, bytes, hash, taken.count, &context);

@@ -6,6 +6,7 @@
 #include "demo-db/server/session/startup.h"
 #include "demo-db/server/session/clients.h"
 #include "demo-db/server/session/services.h"
+#include "common/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +27,6 @@ static void put_auth(struct wire_out *out, uint32_t code, const char *data, size
 }
 
 /* ---- The session ----------------------------------------------------------------------------- */
-
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 14695981039346656037u; /* FNV-1a (Fowler, Noll, Vo) */
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-	return hash;
-}
 
 static int open_session(struct client *client)
 {
@@ -65,7 +58,7 @@ static void begin_session(struct client *client)
 	struct settings *settings = &client->backend.settings;
 	client->backend.role =
 		config_find_role(&client->backend.services->config, client->backend.user);
-	client->backend.user_hash = hash_of(client->backend.user);
+	client->backend.user_hash = hash_text(client->backend.user);
 	if (!clients_admit_session(client->backend.services, client)) {
 		client_fatal(client, "53300", "sorry, too many clients already");
 		return;
