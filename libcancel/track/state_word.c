@@ -15,11 +15,11 @@
  *    given. The swap fails for any other generation; so an action never *starts* for another task.
  * 3. Only the delivery thread leaves DELIVERING, after the action has returned. The owner's ways
  *    on (end, block, change the action, rerun) all start from other states, so each of them waits.
- *    Hence when cancel_task_end, cancel_block or cancel_set_action returns, no action is running, and
- *    since the word has left RUNNING or the generation is over, none will start.
- * 4. The owner publishes the action before the word (release in state_word_open, state_word_change_end); the
- *    delivery thread reads it after its swap (acquire). While DELIVERING the owner does not write
- *    it (rule 3).
+ *    Hence when cancel_task_end, cancel_block or cancel_set_action returns, no action is running,
+ *    and since the word has left RUNNING or the generation is over, none will start.
+ * 4. The owner publishes the action before the word (release in state_word_open and
+ *    state_word_change_end); the delivery thread reads it after its swap (acquire). While
+ *    DELIVERING the owner does not write it (rule 3).
  * 5. The generation only grows, and has 56 bits: it never comes back.
  *
  * The moves are a table, STATE_WORD_MOVES. tests/model proves from it what is said here, for every

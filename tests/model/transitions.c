@@ -37,8 +37,8 @@ static bool requested(uint64_t state)
 {
 	static struct slot_cold cold = { .acknowledged = true };
 	static struct slot slot = { .cold = &cold };
-	store_relaxed(
-		&slot.state_word, (uint64_t)1 << STATE_WORD_GENERATION_SHIFT | STATE_WORD_BOUND | state);
+	store_relaxed(&slot.state_word,
+		(uint64_t)1 << STATE_WORD_GENERATION_SHIFT | STATE_WORD_BOUND | state);
 	current_slot = &slot;
 	return cancel_requested();
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All of a task's calls at once, for as long as it is told: lives of random calls, handed from thread
- * to thread, under cancels that come at any moment. What docs/trust.md promises is looked for:
+ * All of a task's calls at once, for as long as it is told: lives of random calls, handed from
+ * thread to thread, under cancels that come at any moment. What docs/trust.md promises is
+ * looked for:
  *
- * - Nobody else's: an action finds the task, the argument and the phase it may run in. The fields it
- *   looks at are plain, so that TSan sees an action that runs while the owner goes on.
- * - None lost: after an action has run, its task sees a request; what an owner asks for itself comes;
- *   and every order ends as delivered or as ignored.
+ * - Nobody else's: an action finds the task, the argument and the phase it may run in. The fields
+ *   it looks at are plain, so that TSan sees an action that runs while the owner goes on.
+ * - None lost: after an action has run, its task sees a request; what an owner asks for itself
+ *   comes; and every order ends as delivered or as ignored.
  * - None again: the library does not cancel a task that runs again, unless an operator has.
  *
  * A cancel counts as inside a call when the owner is in that call as the action starts or ends.
@@ -32,7 +33,7 @@ struct argument {
 	bool valid; /* plain: the owner writes while no action has it */
 };
 
-struct job {			 /* what a server keeps for a request; reused for task after task */
+struct job {			 /* what a server keeps for a request, task after task */
 	struct cancel_task task; /* plain: written between tasks, read by actions */
 	_Atomic uint64_t id;	 /* the same, for who orders cancels */
 	struct argument arguments[2];
