@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/bench/lane_tool.h"
+#include "patience.h"
 
 #include <dirent.h>
 #include <ftw.h>
@@ -11,9 +12,26 @@
 
 char lane_folder[] = "/tmp/bench-lanes-XXXXXX";
 
+bool lane_stretches = true;
+
+static void stretch(char **words)
+{
+	static const char *const times[] = { "--stall", "--timeout-ms", "--service-ms", "--slo-ms",
+		"--seconds" };
+	static char longer[sizeof times / sizeof *times][32];
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+		for (char **word = words; lane_stretches && word[0] && word[1]; word++)
+			if (strcmp(word[0], times[i]) == 0) {
+				snprintf(longer[i], sizeof longer[i], "%g",
+					atof(word[1]) * ((test_time_factor() + 2) / 3));
+				word[1] = longer[i];
+			}
+}
+
 int lane_begin(void **state)
 {
 	(void)state;
+	tool_prepare = stretch;
 	return mkdtemp(lane_folder) && setenv("TMPDIR", lane_folder, 1) == 0 ? 0 : -1;
 }
 

@@ -18,6 +18,9 @@ extern char lane_folder[];
 int lane_begin(void **state);
 int lane_end(void **state);
 void lane_nothing_left(void);
+/* What a lane shows in a second, it shows on a slow machine in more. From lane_begin on, while this
+ * is set, all times of a run grow by a third of the factor of time limits, which have more room. */
+extern bool lane_stretches;
 /* A folder and all that is in it. */
 void lane_remove(const char *path);
 /* The row of a policy; fails the test when there is none. */

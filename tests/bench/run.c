@@ -159,7 +159,8 @@ static void every_question_is_answered_once_without_a_culprit(void **state)
 	(void)state;
 	struct measures measures;
 	run(&policy_none, false, &measures, NULL);
-	assert_int_equal(measures.offered, measures.ok);
+	assert_true(measures.ok > 0);
+	assert_int_equal(measures.offered, measures.ok + measures.skipped); /* by a late generator */
 	assert_int_equal(measures.culprits, 0);
 	assert_int_equal(measures.pending, 0);
 }
@@ -184,8 +185,9 @@ static void rejected_questions_are_counted_as_dropped(void **state)
 	fake_settings.reject_all = true;
 	run(&policy_none, false, &measures, NULL);
 	fake_settings.reject_all = false;
-	assert_int_equal(measures.rejected, measures.offered);
-	assert_int_equal(measures.victims_dropped, measures.offered);
+	assert_true(measures.rejected > 0);
+	assert_int_equal(measures.rejected + measures.skipped, measures.offered);
+	assert_int_equal(measures.victims_dropped, measures.rejected + measures.skipped);
 }
 
 static void without_control_the_culprit_holds_everybody_to_the_end(void **state)

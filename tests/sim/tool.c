@@ -32,6 +32,8 @@ char *tool_read_file(const char *path)
 	return text;
 }
 
+void (*tool_prepare)(char **words);
+
 static void child(char *const *arguments, const char *out, const char *error)
 {
 	int out_file = open(out, O_WRONLY | O_TRUNC), error_file = open(error, O_WRONLY | O_TRUNC);
@@ -58,6 +60,8 @@ struct tool_result tool_run(const char *text)
 	while ((word = strsep(&rest, " ")))
 		if (*word && count <= ARGUMENTS_MAX)
 			arguments[count++] = word;
+	if (tool_prepare)
+		tool_prepare(arguments);
 	temporary(out);
 	temporary(error);
 	pid_t pid = fork();

@@ -15,6 +15,8 @@ struct tool_result {
 /* `arguments` as a shell would split them at spaces; no quoting. Ends the test when it cannot run.
  */
 struct tool_result tool_run(const char *arguments);
+/* May change the words of a call before it is made; NULL, as it is at first: nothing does. */
+extern void (*tool_prepare)(char **words);
 void tool_free(struct tool_result *result);
 /* Runs, expects status 0 and JSON; the caller decrefs. */
 json_t *tool_json(const char *arguments);
