@@ -128,15 +128,15 @@ static void put_by_priority(
 	struct evbuffer *out, const char *name, const char *help, const _Atomic uint64_t *values)
 {
 	head(out, name, "counter", help);
-	for (unsigned i = 0; i < BUSINESS_LEVELS; i++)
+	for (unsigned i = 0; i < PRIORITY_LEVELS; i++)
 		evbuffer_add_printf(out, "%s{priority=\"%s\"} %llu\n", name,
-			business_name((enum business)i), (unsigned long long)load(&values[i]));
+			priority_name((enum priority)i), (unsigned long long)load(&values[i]));
 }
 
 static void put_admission(struct evbuffer *out, struct server *server)
 {
 	struct admission *admission = &server->services.admission;
-	struct cancel_dagor_stats stats = { .cursor = BUSINESS_LEVELS * GATE_USER_LEVELS };
+	struct cancel_dagor_stats stats = { .cursor = PRIORITY_LEVELS * GATE_USER_LEVELS };
 	if (admission->gate.dagor)
 		cancel_dagor_shared_stats(admission->gate.dagor, &stats);
 	put_by_priority(out, "demo_db_admission_offered_total", "Transactions that asked.",

@@ -118,15 +118,15 @@ static void forget_environment(const struct config *config, uint64_t own)
 int runtime_start(const struct config *config, char message[CONFIG_MESSAGE_MAX])
 {
 	_Static_assert(CONFIG_LISTS_MAX <= 64, "a bit for each option");
-	struct cancel_class classes[BUSINESS_LEVELS];
-	for (unsigned i = 0; i < BUSINESS_LEVELS; i++)
-		classes[i] = (struct cancel_class){ .name = business_name((enum business)i),
-			.exempt = i == BUSINESS_SYSTEM };
+	struct cancel_class classes[PRIORITY_LEVELS];
+	for (unsigned i = 0; i < PRIORITY_LEVELS; i++)
+		classes[i] = (struct cancel_class){ .name = priority_name((enum priority)i),
+			.exempt = i == PRIORITY_SYSTEM };
 	/* a task for each session in a transaction, and one for each statement at work */
 	uint64_t tasks = config->connections + config->workers + 256;
 	const struct cancel_config options = { .struct_size = sizeof options,
 		.classes = classes,
-		.class_count = BUSINESS_LEVELS,
+		.class_count = PRIORITY_LEVELS,
 		.log = on_line,
 		.max_tasks = (uint32_t)(tasks < 4096 ? 4096 : tasks) };
 	uint64_t own = lend_environment(config);

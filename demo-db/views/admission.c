@@ -14,9 +14,9 @@ static uint64_t load(const _Atomic uint64_t *counter)
 }
 
 /* How much of a priority's levels is below the cursor. */
-static uint32_t admitted_levels(uint32_t cursor, unsigned business)
+static uint32_t admitted_levels(uint32_t cursor, unsigned priority)
 {
-	uint32_t first = business * GATE_USER_LEVELS;
+	uint32_t first = priority * GATE_USER_LEVELS;
 	if (cursor <= first)
 		return 0;
 	return cursor - first < GATE_USER_LEVELS ? cursor - first : GATE_USER_LEVELS;
@@ -26,12 +26,12 @@ static void fill_admission(struct services *services, struct view_rows *rows)
 {
 	struct admission *admission = &services->admission;
 	struct gate *gate = &admission->gate;
-	struct cancel_dagor_stats stats = { .cursor = BUSINESS_LEVELS * GATE_USER_LEVELS };
+	struct cancel_dagor_stats stats = { .cursor = PRIORITY_LEVELS * GATE_USER_LEVELS };
 	uint64_t now_ns = cancel_now_ns();
 	if (gate->dagor)
 		cancel_dagor_shared_stats(gate->dagor, &stats);
-	for (unsigned i = 0; i < BUSINESS_LEVELS; i++) {
-		view_text(rows, business_name((enum business)i));
+	for (unsigned i = 0; i < PRIORITY_LEVELS; i++) {
+		view_text(rows, priority_name((enum priority)i));
 		view_integer(rows, (int64_t)load(&gate->offered[i]));
 		view_integer(rows, (int64_t)load(&gate->refused[i]));
 		view_real(rows, 100.0 * admitted_levels(stats.cursor, i) / GATE_USER_LEVELS);

@@ -20,7 +20,7 @@ static void put_target(struct view_rows *rows, const struct cancel_decision *d)
 	char name[CANCEL_NAME_MAX];
 	view_integer(rows, (int64_t)d->target.task);
 	view_integer(rows, (int64_t)d->target.key);
-	view_text(rows, business_name((enum business)d->target.class_index));
+	view_text(rows, priority_name((enum priority)d->target.class_index));
 	cancel_resource_name((int)d->top_resource, name);
 	view_text(rows, name);
 	view_real(rows, (double)d->target.score_micro / 1e6);

@@ -160,7 +160,8 @@ static void every_question_is_answered_once_without_a_culprit(void **state)
 	struct measures measures;
 	run(&policy_none, false, &measures, NULL);
 	assert_true(measures.ok > 0);
-	assert_int_equal(measures.offered, measures.ok + measures.skipped); /* by a late generator */
+	assert_int_equal(
+		measures.offered, measures.ok + measures.skipped); /* by a late generator */
 	assert_int_equal(measures.culprits, 0);
 	assert_int_equal(measures.pending, 0);
 }

@@ -10,13 +10,13 @@
 static void assert_worded(
 	const char *sqlstate, const char *from, const char *message, const char *detail)
 {
-	struct wording wording;
-	const struct wording_source source = {
+	struct error_text told;
+	const struct error_text_source source = {
 		.sqlstate = sqlstate, .message = from, .offset = -1
 	};
-	wording_of(&source, &wording);
-	assert_string_equal(wording.message, message);
-	assert_string_equal(wording.detail, detail);
+	error_text_of(&source, &told);
+	assert_string_equal(told.message, message);
+	assert_string_equal(told.detail, detail);
 }
 
 static void messages_are_the_known_ones(void **state)
@@ -40,15 +40,15 @@ static void long_names_are_cut_not_overrun(void **state)
 {
 	(void)state;
 	char message[2000] = "UNIQUE constraint failed: ";
-	struct wording wording;
-	struct wording_source source = { .sqlstate = "23505", .message = message, .offset = -1 };
+	struct error_text told;
+	struct error_text_source source = { .sqlstate = "23505", .message = message, .offset = -1 };
 	memset(message + strlen(message), 'x', 1500);
-	wording_of(&source, &wording);
-	assert_true(strlen(wording.message) < WORDING_MAX);
+	error_text_of(&source, &told);
+	assert_true(strlen(told.message) < ERROR_TEXT_MAX);
 	memcpy(message, "no such table: ", 15);
 	source.sqlstate = "42P01";
-	wording_of(&source, &wording);
-	assert_true(strlen(wording.message) < WORDING_MAX);
+	error_text_of(&source, &told);
+	assert_true(strlen(told.message) < ERROR_TEXT_MAX);
 }
 
 static void positions_count_characters_of_the_clients_text(void **state)
@@ -57,61 +57,64 @@ static void positions_count_characters_of_the_clients_text(void **state)
 	const char *text = "select 'ä', nope::int frm t";
 	const char *sql = "select 'ä', CAST(nope AS INTEGER) frm t";
 	assert_int_equal(
-		wording_position(text, strlen(text), text, (int)(strstr(text, "frm") - text)), 23);
+		error_text_position(text, strlen(text), text, (int)(strstr(text, "frm") - text)),
+		23);
 	/* the translation has other tokens before it */
 	assert_int_equal(
-		wording_position(text, strlen(text), sql, (int)(strstr(sql, "frm") - sql)), 23);
+		error_text_position(text, strlen(text), sql, (int)(strstr(sql, "frm") - sql)), 23);
 	assert_int_equal(
-		wording_position(text, strlen(text), sql, (int)(strstr(sql, "CAST") - sql)), 0);
+		error_text_position(text, strlen(text), sql, (int)(strstr(sql, "CAST") - sql)), 0);
 	const char *numbers = "select a from t where b = 17 and c ==== 2";
 	const char *taken = "select a from t where b = ?1 and c ==== ?2";
-	assert_int_equal(wording_position(numbers, strlen(numbers), taken,
+	assert_int_equal(error_text_position(numbers, strlen(numbers), taken,
 				 (int)(strstr(taken, "====") - taken)),
 		(int)(strstr(numbers, "====") - numbers) + 1);
 	const char *row = "insert into t values (1,)";
 	const char *assigned = "insert into t values (pg_assign(1, 't', 0),)";
 	assert_int_equal(
-		wording_position(row, strlen(row), assigned, (int)strlen(assigned) - 1), 25);
+		error_text_position(row, strlen(row), assigned, (int)strlen(assigned) - 1), 25);
 	const char *query = "insert into t select (1) x x returning (a)";
 	const char *named = "insert into t WITH pg_source(c1) AS (select (1) x x) SELECT "
 			    "pg_assign(c1, 't', 0) FROM pg_source WHERE true "
 			    "returning (a)";
-	assert_int_equal(wording_position(query, strlen(query), named,
+	assert_int_equal(error_text_position(query, strlen(query), named,
 				 (int)(strstr(named, "x x") + 2 - named)),
 		28);
-	assert_int_equal(wording_position(query, strlen(query), named, (int)strlen(named) - 1), 42);
+	assert_int_equal(
+		error_text_position(query, strlen(query), named, (int)strlen(named) - 1), 42);
 	const char *rows = "insert into t values (1, default), (2, 3) returning f(a) b c";
 	const char *taken_from = "insert into t SELECT pg_assign(column1, 't', 0), "
 				 "pg_assign(column2, 't', 1) FROM (values (1, pg_default('t', 1)), "
 				 "(2, 3)) returning f(a) b c";
-	assert_int_equal(wording_position(rows, strlen(rows), taken_from,
+	assert_int_equal(error_text_position(rows, strlen(rows), taken_from,
 				 (int)(strstr(taken_from, ") b") - taken_from)),
 		56);
-	assert_int_equal(wording_position(rows, strlen(rows), taken_from,
+	assert_int_equal(error_text_position(rows, strlen(rows), taken_from,
 				 (int)(strstr(taken_from, "2, 3") - taken_from)),
 		37);
-	assert_int_equal(wording_position("a", 1, "a", 99), 0);
-	assert_int_equal(wording_position("a", 1, "a", -1), 0);
+	assert_int_equal(error_text_position("a", 1, "a", 99), 0);
+	assert_int_equal(error_text_position("a", 1, "a", -1), 0);
 }
 
-static struct wording worded(const char *sqlstate, const char *message, const char *text,
+static struct error_text worded(const char *sqlstate, const char *message, const char *text,
 	const char *sql, const char *at)
 {
-	struct wording wording;
-	const struct wording_source source = { .sqlstate = sqlstate,
+	struct error_text told;
+	const struct error_text_source source = { .sqlstate = sqlstate,
 		.message = message,
 		.text = text,
 		.text_bytes = strlen(text),
 		.sql = sql,
 		.offset = at ? (int)(at - sql) : -1 };
-	wording_of(&source, &wording);
-	return wording;
+	error_text_of(&source, &told);
+	return told;
 }
 
 static void the_statement_tells_what_sqlite_leaves_out(void **state)
 {
 	(void)state;
-	struct wording w = worded("42703", "no such column: x.a", "select x.a from t", NULL, NULL);
+	struct error_text w =
+		worded("42703", "no such column: x.a", "select x.a from t", NULL, NULL);
 	assert_string_equal(w.message, "missing FROM-clause entry for table \"x\"");
 	assert_string_equal(w.sqlstate, "42P01");
 	w = worded("42703", "no such column: t.a", "select t.a from t", NULL, NULL);
@@ -135,7 +138,7 @@ static void the_statement_tells_what_sqlite_leaves_out(void **state)
 static void a_column_is_found_by_its_name_where_sqlite_does_not_say(void **state)
 {
 	(void)state;
-	struct wording w = worded("42703", "no such column: a",
+	struct error_text w = worded("42703", "no such column: a",
 		"select x.a, t.b as a from t join x on \"a\" = 1", NULL, NULL);
 	assert_string_equal(w.message, "column \"a\" does not exist");
 	assert_int_equal(w.position, 39);
@@ -158,7 +161,7 @@ static void a_column_is_found_by_its_name_where_sqlite_does_not_say(void **state
 static void what_the_catalog_lacks_has_a_hint(void **state)
 {
 	(void)state;
-	struct wording w =
+	struct error_text w =
 		worded("42P01", "no such table: pg_proc", "select 1 from pg_proc", NULL, NULL);
 	assert_string_equal(w.sqlstate, "0A000");
 	assert_non_null(w.hint);
@@ -171,7 +174,7 @@ static void names_the_server_inserted_are_not_blamed(void **state)
 {
 	(void)state;
 	const char *sql = "select 1 + AS \"?column?\", 2 AS \"?column?\"";
-	struct wording w = worded(
+	struct error_text w = worded(
 		"42601", "near \"AS\": syntax error", "select 1 +, 2", sql, strstr(sql, "AS"));
 	assert_string_equal(w.message, "syntax error at or near \",\"");
 	assert_int_equal(w.position, 11);

@@ -53,8 +53,8 @@ static void a_file_sets_what_it_names(void **state)
 	assert_non_null(config_find_user(&config, "ann"));
 	assert_null(config_find_user(&config, "bob"));
 	assert_true(config_find_role(&config, "ann")->raise);
-	assert_int_equal(config_find_role(&config, "bob")->business, BUSINESS_ANALYTICAL);
-	assert_int_equal(config_find_program(&config, "report")->business, BUSINESS_ANALYTICAL);
+	assert_int_equal(config_find_role(&config, "bob")->priority, PRIORITY_ANALYTICAL);
+	assert_int_equal(config_find_program(&config, "report")->priority, PRIORITY_ANALYTICAL);
 }
 
 static void mistakes_are_told_with_their_line(void **state)

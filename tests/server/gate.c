@@ -36,15 +36,15 @@ static bool closes(void)
 {
 	struct gate_refusal refusal;
 	for (uint64_t user = 0; user < REQUESTS; user++)
-		gate_admit(&gate, start_ns + 1200 * MS, BUSINESS_READ, user, &refusal);
-	gate_admit(&gate, start_ns + 2500 * MS, BUSINESS_SYSTEM, 0, &refusal);
-	return gate_level(&gate, start_ns + 2500 * MS).cursor < BUSINESS_LEVELS * GATE_USER_LEVELS;
+		gate_admit(&gate, start_ns + 1200 * MS, PRIORITY_READ, user, &refusal);
+	gate_admit(&gate, start_ns + 2500 * MS, PRIORITY_SYSTEM, 0, &refusal);
+	return gate_level(&gate, start_ns + 2500 * MS).cursor < PRIORITY_LEVELS * GATE_USER_LEVELS;
 }
 
 static void watch_in_the_second_window(void)
 {
 	struct gate_refusal refusal;
-	gate_admit(&gate, start_ns + 1100 * MS, BUSINESS_READ, 0, &refusal);
+	gate_admit(&gate, start_ns + 1100 * MS, PRIORITY_READ, 0, &refusal);
 	gate_watch(&gate, start_ns + 1150 * MS, 3);
 }
 
@@ -60,7 +60,7 @@ static void a_queue_that_is_there_at_the_first_look_has_not_stood_for_ever(void 
 {
 	struct gate_refusal refusal;
 	(void)state;
-	gate_admit(&gate, start_ns + 100 * MS, BUSINESS_READ, 0, &refusal);
+	gate_admit(&gate, start_ns + 100 * MS, PRIORITY_READ, 0, &refusal);
 	gate_watch(&gate, start_ns + 900 * MS, 3);
 	assert_false(closes());
 }

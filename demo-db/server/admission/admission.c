@@ -39,16 +39,16 @@ static void note(struct cancel_busy *busy, uint32_t *count, bool begins, uint64_
 		cancel_busy_observe(busy, now_ns, begins);
 }
 
-void admission_maintenance(struct admission *admission, enum keeps_out whom, bool begins)
+void admission_maintenance(struct admission *admission, enum blocks whom, bool begins)
 {
 	uint64_t now_ns = cancel_now_ns();
 	pthread_mutex_lock(&admission->lock);
-	if (whom == KEEPS_OUT_ALL)
-		note(&admission->busy_all, &admission->keeping_all, begins, now_ns);
+	if (whom == BLOCKS_ALL)
+		note(&admission->busy_all, &admission->blocking_all, begins, now_ns);
 	else
-		note(&admission->busy_writers, &admission->keeping_writers, begins, now_ns);
+		note(&admission->busy_writers, &admission->blocking_writers, begins, now_ns);
 	atomic_store_explicit(&admission->maintaining,
-		admission->keeping_all || admission->keeping_writers, memory_order_relaxed);
+		admission->blocking_all || admission->blocking_writers, memory_order_relaxed);
 	pthread_mutex_unlock(&admission->lock);
 }
 
@@ -89,7 +89,7 @@ bool admission_tick(struct admission *admission, uint64_t log_bytes, uint64_t no
 static enum admission_answer ask_log(
 	struct admission *admission, struct admission_turn *turn, uint64_t now_ns)
 {
-	if (turn->business != BUSINESS_ANALYTICAL || !turn->writes || !admission->tokens_on)
+	if (turn->priority != PRIORITY_ANALYTICAL || !turn->writes || !admission->tokens_on)
 		return ADMISSION_GO;
 	pthread_mutex_lock(&admission->lock);
 	bool fine = cancel_io_tokens_admit(&admission->tokens, now_ns, WRITE_ASK_BYTES);
@@ -117,13 +117,13 @@ static enum admission_answer ask_gate(struct admission *admission,
 	const struct admission_turn *turn, uint64_t now_ns, struct admission_refusal *refusal)
 {
 	struct gate_refusal why;
-	if (gate_admit(&admission->gate, now_ns, turn->business, turn->user_level, &why))
+	if (gate_admit(&admission->gate, now_ns, turn->priority, turn->user_level, &why))
 		return ADMISSION_GO;
 	refusal->sqlstate = "53000";
 	snprintf(refusal->message, sizeof refusal->message,
 		"the server is overloaded: %s work of level %u is refused, %u of %u levels are "
 		"admitted",
-		business_name(turn->business), why.level, why.cursor, why.levels);
+		priority_name(turn->priority), why.level, why.cursor, why.levels);
 	snprintf(refusal->hint, sizeof refusal->hint, "retry after %u ms", why.retry_ms);
 	return ADMISSION_REFUSED;
 }

@@ -22,7 +22,7 @@ enum admission_answer {
 
 /* A transaction that wants to begin, and what it has been granted. */
 struct admission_turn {
-	enum business business;
+	enum priority priority;
 	uint64_t user_level;  /* hash of whose request it is */
 	bool writes;	      /* its first statement does */
 	bool waiting;	      /* it was told to wait before */
@@ -42,7 +42,7 @@ struct admission {
 	/* maintenance and tokens, under the lock */
 	pthread_mutex_t lock;
 	struct cancel_busy busy_all, busy_writers; /* who is kept out */
-	uint32_t keeping_all, keeping_writers;
+	uint32_t blocking_all, blocking_writers;
 	_Atomic bool maintaining; /* either of them: a look without the lock */
 	bool tokens_on;
 	struct cancel_io_tokens tokens;
@@ -58,7 +58,7 @@ enum admission_answer admission_ask(struct admission *admission, struct admissio
 void admission_settle(
 	struct admission *admission, struct admission_turn *turn, uint64_t now_ns, uint64_t bytes);
 /* Around a statement that keeps others out. */
-void admission_maintenance(struct admission *admission, enum keeps_out whom, bool begins);
+void admission_maintenance(struct admission *admission, enum blocks whom, bool begins);
 /* Every tick: looks at the log. True: somebody who waits may go on. */
 bool admission_tick(struct admission *admission, uint64_t log_bytes, uint64_t now_ns);
 

@@ -10,7 +10,7 @@
 int gate_init(struct gate *gate, const struct config *config)
 {
 	const struct cancel_dagor_options options = { .struct_size = sizeof options,
-		.business_levels = BUSINESS_LEVELS,
+		.business_levels = PRIORITY_LEVELS,
 		.user_levels = GATE_USER_LEVELS,
 		.window_ns = config->window_ms * 1000000u,
 		.window_requests = (uint32_t)config->window_requests,
@@ -50,23 +50,23 @@ static uint32_t retry_after_ms(const struct gate *gate, uint64_t now_ns, uint64_
 	return (uint32_t)(window_ms / 2 + (mix >> 32) % (window_ms + 1));
 }
 
-bool gate_admit(struct gate *gate, uint64_t now_ns, enum business business, uint64_t user,
+bool gate_admit(struct gate *gate, uint64_t now_ns, enum priority priority, uint64_t user,
 	struct gate_refusal *refusal)
 {
 	if (!gate->dagor)
 		return true;
-	uint32_t level = cancel_dagor_shared_priority(gate->dagor, now_ns, business, user);
-	count(&gate->offered[business]);
+	uint32_t level = cancel_dagor_shared_priority(gate->dagor, now_ns, priority, user);
+	count(&gate->offered[priority]);
 	if (cancel_dagor_shared_admit(gate->dagor, now_ns, level))
 		return true;
 	if (lasts(&gate->spare_until_ns, now_ns)) {
 		count(&gate->spared);
 		return true;
 	}
-	count(&gate->refused[business]);
+	count(&gate->refused[priority]);
 	*refusal = (struct gate_refusal){ .level = level,
 		.cursor = cancel_dagor_shared_level(gate->dagor, now_ns).cursor,
-		.levels = BUSINESS_LEVELS * GATE_USER_LEVELS,
+		.levels = PRIORITY_LEVELS * GATE_USER_LEVELS,
 		.retry_ms = retry_after_ms(gate, now_ns, user) };
 	return false;
 }
@@ -126,5 +126,5 @@ struct cancel_dagor_level gate_level(const struct gate *gate, uint64_t now_ns)
 {
 	if (gate->dagor)
 		return cancel_dagor_shared_level(gate->dagor, now_ns);
-	return (struct cancel_dagor_level){ .cursor = BUSINESS_LEVELS * GATE_USER_LEVELS };
+	return (struct cancel_dagor_level){ .cursor = PRIORITY_LEVELS * GATE_USER_LEVELS };
 }

@@ -34,7 +34,7 @@ struct gate {
 	_Atomic uint64_t spare_until_ns, regular_until_ns; /* the controller thread writes */
 	_Atomic uint64_t heard_ns;			   /* the last queuing time */
 	uint64_t standing_since_ns; /* the watching thread's: statements have waited all the time */
-	_Atomic uint64_t offered[BUSINESS_LEVELS], refused[BUSINESS_LEVELS];
+	_Atomic uint64_t offered[PRIORITY_LEVELS], refused[PRIORITY_LEVELS];
 	_Atomic uint64_t spared; /* would have been refused */
 };
 
@@ -47,7 +47,7 @@ struct gate_refusal { /* the numbers that led to it */
 int gate_init(struct gate *gate, const struct config *config);
 void gate_free(struct gate *gate);
 /* False: refuse, and say what is in `refusal`. */
-bool gate_admit(struct gate *gate, uint64_t now_ns, enum business business, uint64_t user,
+bool gate_admit(struct gate *gate, uint64_t now_ns, enum priority priority, uint64_t user,
 	struct gate_refusal *refusal);
 void gate_observe(struct gate *gate, uint64_t now_ns, uint64_t delay_ns);
 /* Now and then, from one thread: `queued` statements wait for a worker. While nothing tells its

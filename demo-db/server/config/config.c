@@ -149,9 +149,9 @@ static int add_role(struct config_role *roles, uint32_t *count, const char *name
 	size_t bytes = strcspn(value, " \t");
 	snprintf(word, sizeof word, "%.*s", (int)(bytes < 40 ? bytes : 40), value);
 	const char *rest = value + bytes + strspn(value + bytes, " \t");
-	role->business = business_find(word);
+	role->priority = priority_find(word);
 	role->raise = strcmp(rest, "raise") == 0;
-	if (role->business > BUSINESS_AUTO || (*rest && !(may_raise && role->raise)))
+	if (role->priority > PRIORITY_AUTO || (*rest && !(may_raise && role->raise)))
 		return complain(message, "%s: \"%s\" is no business priority", name, value);
 	(*count)++;
 	return 0;

@@ -36,7 +36,7 @@ struct config_user {
 
 struct config_role { /* also a program: then `raise` is false */
 	char name[CONFIG_NAME_MAX];
-	enum business business;
+	enum priority priority;
 	bool raise;
 };
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int wording_characters(const char *text, size_t bytes)
+int error_text_characters(const char *text, size_t bytes)
 {
 	int characters = 0;
 	for (size_t i = 0; i < bytes; i++)
@@ -35,7 +35,7 @@ struct token place_nth_alike(const char *text, size_t bytes, const struct token 
 
 int place_of(const char *text, const struct token *t)
 {
-	return wording_characters(text, (size_t)(t->text - text)) + 1;
+	return error_text_characters(text, (size_t)(t->text - text)) + 1;
 }
 
 /* ---- What the translation adds --------------------------------------------------------------- */
@@ -149,7 +149,7 @@ bool place_land(const char *sql, int offset, struct landing *landing)
 	return true;
 }
 
-int wording_position(const char *text, size_t text_bytes, const char *sql, int offset)
+int error_text_position(const char *text, size_t text_bytes, const char *sql, int offset)
 {
 	struct landing l;
 	if (!place_land(sql, offset, &l))
@@ -171,7 +171,7 @@ bool place_is_name(const struct token *t, const char *name)
 	return at == end && !*name;
 }
 
-size_t wording_place(const char *text, size_t text_bytes, const char *sql, size_t place)
+size_t error_text_place(const char *text, size_t text_bytes, const char *sql, size_t place)
 {
 	struct landing l;
 	if (place == strlen(sql) + 1)

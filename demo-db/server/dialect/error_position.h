@@ -6,8 +6,8 @@
  * A token of the translation is looked for in the text as the nth of its spelling; what the
  * rewriting wrote around values and rows is not counted. Pure; O(bytes).
  */
-#ifndef DEMO_DB_PLACES_H
-#define DEMO_DB_PLACES_H
+#ifndef DEMO_DB_ERROR_POSITION_H
+#define DEMO_DB_ERROR_POSITION_H
 
 #include "demo-db/server/dialect/lexer.h"
 

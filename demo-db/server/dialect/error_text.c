@@ -54,8 +54,8 @@ static bool quoted(const char *message, const char *before, const char *after, c
 static void split_columns(const char *list, char *table, char *columns, char *constraint)
 {
 	size_t dot = strcspn(list, ".");
-	snprintf(table, WORDING_MAX / 4, "%.*s", (int)(dot < 64 ? dot : 64), list);
-	snprintf(constraint, WORDING_MAX / 2, "%s", table);
+	snprintf(table, ERROR_TEXT_MAX / 4, "%.*s", (int)(dot < 64 ? dot : 64), list);
+	snprintf(constraint, ERROR_TEXT_MAX / 2, "%s", table);
 	columns[0] = '\0';
 	for (const char *at = list; *at;) {
 		const char *end = strchrnul(at, ',');
@@ -63,21 +63,22 @@ static void split_columns(const char *list, char *table, char *columns, char *co
 		name = name ? name + 1 : at;
 		int bytes = (int)(end - name < 40 ? end - name : 40);
 		size_t used = strlen(columns), named = strlen(constraint);
-		if (used + 44 < WORDING_MAX / 2 && named + 48 < WORDING_MAX / 2) {
-			snprintf(columns + used, WORDING_MAX / 2 - used, "%s%.*s", used ? ", " : "",
-				bytes, name);
-			snprintf(constraint + named, WORDING_MAX / 2 - named, "_%.*s", bytes, name);
+		if (used + 44 < ERROR_TEXT_MAX / 2 && named + 48 < ERROR_TEXT_MAX / 2) {
+			snprintf(columns + used, ERROR_TEXT_MAX / 2 - used, "%s%.*s",
+				used ? ", " : "", bytes, name);
+			snprintf(constraint + named, ERROR_TEXT_MAX / 2 - named, "_%.*s", bytes,
+				name);
 		}
 		at = *end ? end + 1 + (end[1] == ' ') : end;
 	}
 	size_t named = strlen(constraint);
-	snprintf(constraint + named, WORDING_MAX / 2 - named, "_key");
+	snprintf(constraint + named, ERROR_TEXT_MAX / 2 - named, "_key");
 }
 
-static bool word_constraint(const char *message, struct wording *w)
+static bool word_constraint(const char *message, struct error_text *w)
 {
-	char list[PART_MAX], table[WORDING_MAX / 4], columns[WORDING_MAX / 2],
-		constraint[WORDING_MAX / 2];
+	char list[PART_MAX], table[ERROR_TEXT_MAX / 4], columns[ERROR_TEXT_MAX / 2],
+		constraint[ERROR_TEXT_MAX / 2];
 	bool key = quoted(message, "PRIMARY KEY constraint failed: ", "", list);
 	bool unique = key || quoted(message, "UNIQUE constraint failed: ", "", list);
 	bool null = !unique && quoted(message, "NOT NULL constraint failed: ", "", list);
@@ -99,7 +100,7 @@ static bool word_constraint(const char *message, struct wording *w)
 	return true;
 }
 
-static bool word_syntax(const char *message, struct wording *w)
+static bool word_syntax(const char *message, struct error_text *w)
 {
 	char name[PART_MAX];
 	if (quoted(message, "near \"", "\": syntax error", name))
@@ -113,7 +114,7 @@ static bool word_syntax(const char *message, struct wording *w)
 	return true;
 }
 
-static bool word_exists(const char *message, struct wording *w)
+static bool word_exists(const char *message, struct error_text *w)
 {
 	char name[PART_MAX];
 	if (quoted(message, "there is already a table named ", "", name)) {
@@ -136,14 +137,15 @@ static bool word_exists(const char *message, struct wording *w)
 /* ---- What the message is about --------------------------------------------------------------- */
 
 /* The server writes `AS "name"` behind expressions: an error there is one at what follows. */
-static bool is_inserted(const struct wording_source *source, const struct landing *l)
+static bool is_inserted(const struct error_text_source *source, const struct landing *l)
 {
 	struct token as = { .kind = TOKEN_WORD, .text = "AS", .bytes = 2 };
 	return place_alike(&l->token, &as) && l->token.text[2] == ' ' && l->token.text[3] == '"' &&
 	       place_nth_alike(source->text, source->text_bytes, &as, 1).kind == TOKEN_END;
 }
 
-static void point_at(const struct wording_source *source, const struct token *t, struct wording *w)
+static void point_at(
+	const struct error_text_source *source, const struct token *t, struct error_text *w)
 {
 	const char *text = source->text;
 	if (t->kind == TOKEN_END)
@@ -151,12 +153,12 @@ static void point_at(const struct wording_source *source, const struct token *t,
 	else
 		snprintf(w->message, sizeof w->message, "syntax error at or near \"%.*s\"",
 			(int)(t->bytes < 60 ? t->bytes : 60), t->text);
-	w->position = t->kind == TOKEN_END ? wording_characters(text, source->text_bytes) + 1
+	w->position = t->kind == TOKEN_END ? error_text_characters(text, source->text_bytes) + 1
 					   : place_of(text, t);
 }
 
 static void point_behind(
-	const struct wording_source *source, const struct token *t, struct wording *w)
+	const struct error_text_source *source, const struct token *t, struct error_text *w)
 {
 	struct lexer lexer = { .at = t->text + t->bytes, .end = source->text + source->text_bytes };
 	struct token next = lexer_next(&lexer);
@@ -165,7 +167,7 @@ static void point_behind(
 }
 
 /* The last token is the semicolon, or the text ends too early. */
-static void point_at_end(const struct wording_source *source, struct wording *w)
+static void point_at_end(const struct error_text_source *source, struct error_text *w)
 {
 	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
 	struct token t = lexer_next(&lexer);
@@ -192,7 +194,7 @@ static bool quotes(const char *message, char name[PART_MAX])
 }
 
 /* CREATE INDEX, ALTER and DROP do not say where the column stands. */
-static bool is_silent(const struct wording_source *source)
+static bool is_silent(const struct error_text_source *source)
 {
 	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
 	struct token t = lexer_next(&lexer);
@@ -205,7 +207,7 @@ static bool is_silent(const struct wording_source *source)
 	return create && token_is(&t, "index");
 }
 
-static void find_place(const struct wording_source *source, struct wording *w)
+static void find_place(const struct error_text_source *source, struct error_text *w)
 {
 	char name[PART_MAX];
 	struct landing l;
@@ -231,7 +233,7 @@ static void find_place(const struct wording_source *source, struct wording *w)
 		if (before.kind != TOKEN_END)
 			point_behind(source, &before, w);
 	} else {
-		w->position = wording_position(
+		w->position = error_text_position(
 			source->text, source->text_bytes, source->sql, source->offset);
 	}
 }
@@ -239,7 +241,7 @@ static void find_place(const struct wording_source *source, struct wording *w)
 /* ---- Messages that need the statement -------------------------------------------------------- */
 
 /* The relation an INSERT, UPDATE, DELETE or ALTER changes; "" if none is found. */
-static void changed_relation(const struct wording_source *source, char name[PART_MAX])
+static void changed_relation(const struct error_text_source *source, char name[PART_MAX])
 {
 	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
 	struct token t = lexer_next(&lexer);
@@ -257,7 +259,7 @@ static void changed_relation(const struct wording_source *source, char name[PART
 }
 
 /* Does `name` stand for a table here: a word without a dot behind it? */
-static bool names_table(const struct wording_source *source, const char *name)
+static bool names_table(const struct error_text_source *source, const char *name)
 {
 	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
 	for (struct token t = lexer_next(&lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;) {
@@ -270,7 +272,7 @@ static bool names_table(const struct wording_source *source, const char *name)
 }
 
 /* The column DROP COLUMN looks for, or what an UPDATE or an upsert sets. */
-static bool is_of_relation(const struct wording_source *source, const char *name)
+static bool is_of_relation(const struct error_text_source *source, const char *name)
 {
 	struct lexer lexer = { .at = source->text, .end = source->text + source->text_bytes };
 	struct token t = lexer_next(&lexer);
@@ -288,7 +290,7 @@ static void take_quotes_off(char name[PART_MAX])
 		name[--bytes] = '\0';
 }
 
-static bool word_column(const struct wording_source *source, struct wording *w)
+static bool word_column(const struct error_text_source *source, struct error_text *w)
 {
 	char name[PART_MAX], table[PART_MAX], relation[PART_MAX];
 	if (quoted(source->message, "no such column: " CHECKS_PARENT ".", "", name)) {
@@ -331,7 +333,7 @@ static bool word_column(const struct wording_source *source, struct wording *w)
 }
 
 /* SQLite does not tell which table of a join lacks it. */
-static bool word_listed_column(const char *message, struct wording *w)
+static bool word_listed_column(const char *message, struct error_text *w)
 {
 	char name[PART_MAX];
 	if (quoted(message, "cannot join using column ", " - column", name))
@@ -347,7 +349,7 @@ static bool word_listed_column(const char *message, struct wording *w)
 }
 
 /* A constraint with a name, or the expression of one without: PostgreSQL names it by its column. */
-static bool word_check(const struct wording_source *source, struct wording *w)
+static bool word_check(const struct error_text_source *source, struct error_text *w)
 {
 	char what[PART_MAX], table[PART_MAX] = "";
 	if (!quoted(source->message, "CHECK constraint failed: ", "", what))
@@ -370,7 +372,7 @@ static bool word_check(const struct wording_source *source, struct wording *w)
 }
 
 /* SQLite does not tell which constraint. */
-static bool word_foreign_key(const struct wording_source *source, struct wording *w)
+static bool word_foreign_key(const struct error_text_source *source, struct error_text *w)
 {
 	char table[PART_MAX] = "";
 	struct token verb = { .kind = TOKEN_END };
@@ -394,7 +396,7 @@ static bool word_foreign_key(const struct wording_source *source, struct wording
 	return true;
 }
 
-static bool word_count(const char *message, struct wording *w)
+static bool word_count(const char *message, struct error_text *w)
 {
 	unsigned columns, values;
 	char table[65];
@@ -415,7 +417,7 @@ static bool word_count(const char *message, struct wording *w)
 }
 
 /* DROP says what it looked for. */
-static bool word_drop(const struct wording_source *source, struct wording *w)
+static bool word_drop(const struct error_text_source *source, struct error_text *w)
 {
 	char name[PART_MAX];
 	if (!source->text || !quoted(source->message, "no such table: ", "", name))
@@ -427,7 +429,7 @@ static bool word_drop(const struct wording_source *source, struct wording *w)
 	return token_is(&t, "drop");
 }
 
-static bool word_new_column(const char *message, struct wording *w)
+static bool word_new_column(const char *message, struct error_text *w)
 {
 	char table[PART_MAX];
 	const char *between = strstr(message, " has no column named ");
@@ -440,7 +442,7 @@ static bool word_new_column(const char *message, struct wording *w)
 }
 
 /* psql's other commands ask for more of the catalog than there is. */
-static bool word_catalog(const char *message, struct wording *w)
+static bool word_catalog(const char *message, struct error_text *w)
 {
 	char name[PART_MAX];
 	bool table = quoted(message, "no such table: pg_", "", name);
@@ -457,7 +459,7 @@ static bool word_catalog(const char *message, struct wording *w)
 }
 
 /* A month or a day there never is. */
-static void word_datestyle(struct wording *w)
+static void word_datestyle(struct error_text *w)
 {
 	char *mark = strstr(w->message, "\" (datestyle)");
 	if (!mark || strncmp(w->message, "date/time field", 15) != 0)
@@ -466,7 +468,7 @@ static void word_datestyle(struct wording *w)
 	w->hint = "Perhaps you need a different \"datestyle\" setting.";
 }
 
-static bool word_overflow(const char *message, struct wording *w)
+static bool word_overflow(const char *message, struct error_text *w)
 {
 	int precision, scale;
 	if (sscanf(message, "numeric field overflow (%d, %d)", &precision, &scale) != 2)
@@ -483,7 +485,7 @@ static bool word_overflow(const char *message, struct wording *w)
 	return true;
 }
 
-static bool word_plain(const char *message, struct wording *w)
+static bool word_plain(const char *message, struct error_text *w)
 {
 	char name[PART_MAX];
 	for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++) {
@@ -497,7 +499,7 @@ static bool word_plain(const char *message, struct wording *w)
 	return false;
 }
 
-void wording_of(const struct wording_source *source, struct wording *w)
+void error_text_of(const struct error_text_source *source, struct error_text *w)
 {
 	const char *message = source->message;
 	w->detail[0] = '\0';

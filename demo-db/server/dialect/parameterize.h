@@ -8,8 +8,8 @@
  * exactly what the literal means. (Not where a partial index or an ON CONFLICT … WHERE has to match
  * the text: the caller leaves those alone.) Pure; one pass, O(bytes).
  */
-#ifndef DEMO_DB_LITERALS_H
-#define DEMO_DB_LITERALS_H
+#ifndef DEMO_DB_PARAMETERIZE_H
+#define DEMO_DB_PARAMETERIZE_H
 
 #include "demo-db/engine/engine.h"
 

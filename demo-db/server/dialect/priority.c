@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the table from a statement's words to its business level.
+ * Owns the table from a statement's words to its business priority.
  */
 #include "demo-db/server/dialect/priority.h"
 #include "demo-db/server/dialect/lexer.h"
@@ -10,17 +10,17 @@
 
 static const char *const names[] = { "system", "write", "read", "analytical", "auto" };
 
-enum business business_find(const char *name)
+enum priority priority_find(const char *name)
 {
 	unsigned at = 0;
-	while (at <= BUSINESS_AUTO && strcasecmp(names[at], name) != 0)
+	while (at <= PRIORITY_AUTO && strcasecmp(names[at], name) != 0)
 		at++;
-	return (enum business)at;
+	return (enum priority)at;
 }
 
-const char *business_name(enum business business)
+const char *priority_name(enum priority priority)
 {
-	return names[business];
+	return names[priority];
 }
 
 static const char *const changes[] = { "update", "insert", "delete", NULL };
@@ -90,19 +90,19 @@ static struct words read_words(struct lexer *lexer, bool table_next)
 	return seen;
 }
 
-static struct business_kind kind_of_read(struct words seen)
+static struct statement_kind kind_of_read(struct words seen)
 {
 	bool whole = seen.from && !seen.where && !seen.limit;
-	struct business_kind kind = { .business = whole || seen.groups ? BUSINESS_ANALYTICAL
-								       : BUSINESS_READ };
+	struct statement_kind kind = { .priority = whole || seen.groups ? PRIORITY_ANALYTICAL
+									: PRIORITY_READ };
 	if (seen.own && !seen.others) {
-		kind.business = BUSINESS_SYSTEM;
+		kind.priority = PRIORITY_SYSTEM;
 		kind.view = true;
 	}
 	return kind;
 }
 
-struct business_kind business_of(const char *sql, size_t bytes)
+struct statement_kind priority_of(const char *sql, size_t bytes)
 {
 	static const char *const reads[] = { "select", "values", "with", "explain", "pragma",
 		NULL };
@@ -114,16 +114,14 @@ struct business_kind business_of(const char *sql, size_t bytes)
 	if (is_one_of(&first, reads) && !(seen.changes && token_is(&first, "with")))
 		return kind_of_read(seen);
 	if (is_one_of(&first, maintains))
-		return (struct business_kind){ .business = BUSINESS_ANALYTICAL,
-			.keeps_out =
-				token_is(&first, "analyze") ? KEEPS_OUT_WRITERS : KEEPS_OUT_ALL };
+		return (struct statement_kind){ .priority = PRIORITY_ANALYTICAL,
+			.blocks = token_is(&first, "analyze") ? BLOCKS_WRITERS : BLOCKS_ALL };
 	bool definition = is_one_of(&first, defines);
 	bool own_setting = seen.own && !seen.others && !definition;
-	return (struct business_kind){ .business = own_setting ? BUSINESS_SYSTEM : BUSINESS_WRITE,
+	return (struct statement_kind){ .priority = own_setting ? PRIORITY_SYSTEM : PRIORITY_WRITE,
 		.view = own_setting,
 		.definition = definition,
 		.partial = definition && seen.index && seen.where,
-		.keeps_out = definition && seen.index && token_is(&first, "create")
-				     ? KEEPS_OUT_WRITERS
-				     : KEEPS_OUT_NOBODY };
+		.blocks = definition && seen.index && token_is(&first, "create") ? BLOCKS_WRITERS
+										 : BLOCKS_NOBODY };
 }

@@ -13,40 +13,40 @@
  *
  * Pure. Source of the idea: Zhou et al., SoCC 2018, 4.2.1 (business priority, set at the entry).
  */
-#ifndef DEMO_DB_BUSINESS_H
-#define DEMO_DB_BUSINESS_H
+#ifndef DEMO_DB_PRIORITY_H
+#define DEMO_DB_PRIORITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum business {
-	BUSINESS_SYSTEM,
-	BUSINESS_WRITE,
-	BUSINESS_READ,
-	BUSINESS_ANALYTICAL,
-	BUSINESS_LEVELS,
-	BUSINESS_AUTO = BUSINESS_LEVELS, /* of the statement's kind */
+enum priority {
+	PRIORITY_SYSTEM,
+	PRIORITY_WRITE,
+	PRIORITY_READ,
+	PRIORITY_ANALYTICAL,
+	PRIORITY_LEVELS,
+	PRIORITY_AUTO = PRIORITY_LEVELS, /* of the statement's kind */
 };
 
-/* "system" …, "auto"; BUSINESS_LEVELS + 1 if there is none of that name. */
-enum business business_find(const char *name);
-const char *business_name(enum business business);
+/* "system" …, "auto"; PRIORITY_LEVELS + 1 if there is none of that name. */
+enum priority priority_find(const char *name);
+const char *priority_name(enum priority priority);
 
-enum keeps_out { /* for as long as it takes */
-	KEEPS_OUT_NOBODY,
-	KEEPS_OUT_WRITERS, /* CREATE INDEX, ANALYZE */
-	KEEPS_OUT_ALL,	   /* VACUUM, REINDEX */
+enum blocks { /* for as long as it takes */
+	BLOCKS_NOBODY,
+	BLOCKS_WRITERS, /* CREATE INDEX, ANALYZE */
+	BLOCKS_ALL,	/* VACUUM, REINDEX */
 };
 
-struct business_kind {
-	enum business business;
+struct statement_kind {
+	enum priority priority;
 	bool view;	 /* reads nothing but the runtime's views */
 	bool definition; /* changes the schema */
 	bool partial;	 /* … by an index with a WHERE */
-	enum keeps_out keeps_out;
+	enum blocks blocks;
 };
 
 /* Of one translated statement. O(bytes). */
-struct business_kind business_of(const char *sql, size_t bytes);
+struct statement_kind priority_of(const char *sql, size_t bytes);
 
 #endif

@@ -17,10 +17,10 @@
 
 /* ---- Priorities ------------------------------------------------------------------------------ */
 
-static enum business lower(enum business a, enum business b)
+static enum priority lower(enum priority a, enum priority b)
 {
-	if (a == BUSINESS_AUTO || b == BUSINESS_AUTO)
-		return a == BUSINESS_AUTO ? b : a;
+	if (a == PRIORITY_AUTO || b == PRIORITY_AUTO)
+		return a == PRIORITY_AUTO ? b : a;
 	return b > a ? b : a;
 }
 
@@ -38,26 +38,26 @@ static void read_settings(struct backend *backend)
 	const char *program = settings_get(settings, SETTING_application_name);
 	const struct config_role *by_program =
 		config_find_program(&backend->services->config, program);
-	enum business set = business_find(settings_get(settings, SETTING_cancel_priority));
-	backend->lift = backend->role && backend->role->raise ? set : BUSINESS_AUTO;
-	backend->limit = backend->role ? backend->role->business : BUSINESS_AUTO;
+	enum priority set = priority_find(settings_get(settings, SETTING_cancel_priority));
+	backend->lift = backend->role && backend->role->raise ? set : PRIORITY_AUTO;
+	backend->limit = backend->role ? backend->role->priority : PRIORITY_AUTO;
 	if (by_program)
-		backend->limit = lower(backend->limit, by_program->business);
+		backend->limit = lower(backend->limit, by_program->priority);
 	/* its sockets' place: what the operator gave it, else that of a read, or what it lowers to
 	 */
-	enum business given = backend->limit == BUSINESS_AUTO ? BUSINESS_READ : backend->limit;
-	enum business level = backend->lift != BUSINESS_AUTO ? backend->lift : lower(given, set);
+	enum priority given = backend->limit == PRIORITY_AUTO ? PRIORITY_READ : backend->limit;
+	enum priority level = backend->lift != PRIORITY_AUTO ? backend->lift : lower(given, set);
 	atomic_store_explicit(&backend->source->level, level, memory_order_relaxed);
 	backend->limit = lower(backend->limit, set);
 	backend->user_level = user_of(backend);
 	backend->settings_version = settings->version;
 }
 
-enum business admit_business(struct backend *backend, enum business kind)
+enum priority admit_priority(struct backend *backend, enum priority kind)
 {
 	if (backend->settings_version != backend->settings.version)
 		read_settings(backend);
-	return backend->lift != BUSINESS_AUTO ? backend->lift : lower(kind, backend->limit);
+	return backend->lift != PRIORITY_AUTO ? backend->lift : lower(kind, backend->limit);
 }
 
 void admit_tell_level(struct backend *backend, uint64_t now_ns)
@@ -65,7 +65,7 @@ void admit_tell_level(struct backend *backend, uint64_t now_ns)
 	char text[48];
 	const struct cancel_dagor_level level =
 		gate_level(&backend->services->admission.gate, now_ns);
-	uint32_t all = BUSINESS_LEVELS * GATE_USER_LEVELS;
+	uint32_t all = PRIORITY_LEVELS * GATE_USER_LEVELS;
 	bool open = level.cursor >= all;
 	if (level.cursor == backend->reported_level &&
 		(open || level.serial == backend->reported_serial))
@@ -82,12 +82,12 @@ void admit_tell_level(struct backend *backend, uint64_t now_ns)
 void admit_maintenance(struct backend *backend, bool begins)
 {
 	admission_maintenance(
-		&backend->services->admission, backend->query.statement->kind.keeps_out, begins);
+		&backend->services->admission, backend->query.statement->kind.blocks, begins);
 }
 
 static bool is_write(const struct statement *s)
 {
-	return s->kind.business == BUSINESS_WRITE && s->dialect.kind != DIALECT_BEGIN;
+	return s->kind.priority == PRIORITY_WRITE && s->dialect.kind != DIALECT_BEGIN;
 }
 
 /* From now on a cancel finds it waiting. */
@@ -114,7 +114,7 @@ enum admit_answer admit_ask(struct backend *backend)
 	struct admission *admission = &backend->services->admission;
 	struct admission_refusal refusal;
 	uint64_t now_ns = cancel_now_ns();
-	q->turn = (struct admission_turn){ .business = q->business,
+	q->turn = (struct admission_turn){ .priority = q->priority,
 		.user_level = backend->user_level,
 		.writes = is_write(q->statement),
 		.waiting = query_is_held(q) };

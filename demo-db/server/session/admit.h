@@ -23,7 +23,7 @@ void admit_ended(struct backend *backend);
 /* Around a statement that keeps others out. */
 void admit_maintenance(struct backend *backend, bool begins);
 /* The business priority of a statement of this kind in this session. */
-enum business admit_business(struct backend *backend, enum business kind);
+enum priority admit_priority(struct backend *backend, enum priority kind);
 /* Tells the admission level with the next report of settings, if it is another. */
 void admit_tell_level(struct backend *backend, uint64_t now_ns);
 /* The client leaves. */

@@ -43,9 +43,9 @@ int backend_init(struct backend *backend, struct services *services, struct reac
 		return -1;
 	backend->services = services;
 	backend->source = source;
-	atomic_store_explicit(&source->level, BUSINESS_READ, memory_order_relaxed);
+	atomic_store_explicit(&source->level, PRIORITY_READ, memory_order_relaxed);
 	backend->settings_version = UINT32_MAX;
-	backend->reported_level = BUSINESS_LEVELS * GATE_USER_LEVELS;
+	backend->reported_level = PRIORITY_LEVELS * GATE_USER_LEVELS;
 	output_init(&backend->output, source->fd, &limit);
 	settings_init(&backend->settings);
 	take_defaults(backend);

@@ -43,8 +43,8 @@ struct backend {
 	const struct config_role *role; /* NULL: none given */
 	/* what its settings make of it, as of settings_version */
 	uint32_t settings_version;
-	enum business limit; /* no statement of its is above it; AUTO: no limit */
-	enum business lift;  /* all of its statements are this, by a role that may; AUTO: no */
+	enum priority limit; /* no statement of its is above it; AUTO: no limit */
+	enum priority lift;  /* all of its statements are this, by a role that may; AUTO: no */
 	uint64_t user_level; /* hash of whose requests these are, for the gate */
 	uint64_t reported_serial;
 	uint32_t reported_level; /* the admission level the client knows */

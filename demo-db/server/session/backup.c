@@ -38,7 +38,7 @@ static int start(struct backend *backend, const char *path)
 	const struct statement *s = backend->query.statement;
 	const struct db_backup_options options = { .struct_size = sizeof options,
 		.path = path,
-		.class_index = (uint8_t)backend->query.business,
+		.class_index = (uint8_t)backend->query.priority,
 		.key = backend->process,
 		.signature = SIGNATURE,
 		.on_done = on_done,

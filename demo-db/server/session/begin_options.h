@@ -2,8 +2,8 @@
 /*
  * begin_options.h - which BEGIN a client means, with what its session's defaults add.
  */
-#ifndef DEMO_DB_SERVER_BEGIN_H
-#define DEMO_DB_SERVER_BEGIN_H
+#ifndef DEMO_DB_BEGIN_OPTIONS_H
+#define DEMO_DB_BEGIN_OPTIONS_H
 
 struct backend;
 struct dialect;

@@ -208,7 +208,7 @@ static int count_columns(struct backend *backend, struct statement *s)
 	char message[DB_MESSAGE_MAX];
 	struct wire_column columns[3];
 	if (!is_engines(s))
-		return local_columns(s, columns);
+		return utility_columns(s, columns);
 	return s->is_described || ask_columns(backend, s, message) == 0 ? s->described_count : -1;
 }
 
@@ -356,17 +356,17 @@ static void bind(struct backend *backend, const struct wire_message *m)
 static bool describe_sql(struct backend *backend, struct statement *s)
 {
 	char message[DB_MESSAGE_MAX];
-	struct wording wording;
+	struct error_text told;
 	int rc = ask_columns(backend, s, message);
 	if (rc == 0)
 		return true;
-	const struct wording_source source = { .sqlstate = db_error_sqlstate(rc),
+	const struct error_text_source source = { .sqlstate = db_error_sqlstate(rc),
 		.message = message,
 		.text = s->source,
 		.text_bytes = s->source_bytes,
 		.offset = -1 };
-	wording_of(&source, &wording);
-	backend_error(backend, wording.sqlstate, wording.message, NULL, NULL, wording.position);
+	error_text_of(&source, &told);
+	backend_error(backend, told.sqlstate, told.message, NULL, NULL, told.position);
 	query_begin_failure(backend);
 	return false;
 }
@@ -379,7 +379,7 @@ static void put_columns(
 	uint16_t count = s->described_count;
 	if (!is_engines(s)) {
 		columns = local;
-		count = local_columns(s, local);
+		count = utility_columns(s, local);
 	}
 	for (uint16_t i = 0; i < count; i++) {
 		uint16_t format = 0;

@@ -60,7 +60,7 @@ static int take_types(struct statement *s, const char *types)
 	return 0;
 }
 
-bool named_prepare(struct backend *backend, const struct dialect *d)
+bool prepare_sql_prepare(struct backend *backend, const struct dialect *d)
 {
 	struct dialect_context context = query_context(backend);
 	if (prepared_find(&backend->prepared, d->name))
@@ -87,7 +87,7 @@ bool named_prepare(struct backend *backend, const struct dialect *d)
 	return false;
 }
 
-bool named_deallocate(struct backend *backend, const struct dialect *d)
+bool prepare_sql_deallocate(struct backend *backend, const struct dialect *d)
 {
 	if (*d->name && !prepared_find(&backend->prepared, d->name))
 		return refuse(backend, "26000", "does not exist", d->name);
@@ -181,7 +181,7 @@ static bool refuse_count(struct backend *backend, const struct statement *s, con
 	return false;
 }
 
-bool named_execute(struct backend *backend)
+bool prepare_sql_execute(struct backend *backend)
 {
 	struct query *q = &backend->query;
 	const struct dialect *d = &q->statement->dialect;

@@ -3,17 +3,17 @@
  * prepare_sql.h - prepared statements as SQL: PREPARE, EXECUTE, DEALLOCATE. They share their names
  * with those of the extended protocol. EXECUTE takes constants.
  */
-#ifndef DEMO_DB_NAMED_H
-#define DEMO_DB_NAMED_H
+#ifndef DEMO_DB_PREPARE_SQL_H
+#define DEMO_DB_PREPARE_SQL_H
 
 #include "demo-db/server/dialect/dialect.h"
 
 struct backend;
 
 /* False: an error was told. */
-bool named_prepare(struct backend *backend, const struct dialect *dialect);
-bool named_deallocate(struct backend *backend, const struct dialect *dialect);
+bool prepare_sql_prepare(struct backend *backend, const struct dialect *dialect);
+bool prepare_sql_deallocate(struct backend *backend, const struct dialect *dialect);
 /* Puts the statement EXECUTE names in hand, with its values as literals. */
-bool named_execute(struct backend *backend);
+bool prepare_sql_execute(struct backend *backend);
 
 #endif

@@ -93,14 +93,14 @@ static int translate(struct statement *s, const struct dialect_context *context)
 	int status = dialect_translate(named, strlen(named), context, &s->dialect);
 	if (status == 0 && s->dialect.place)
 		s->dialect.place =
-			wording_place(s->source, s->source_bytes, named, s->dialect.place);
+			error_text_place(s->source, s->source_bytes, named, s->dialect.place);
 	free(s->columns.sql);
 	s->columns.sql = NULL;
 	if (status == 0 && s->dialect.sql && s->dialect.kind != DIALECT_BACKUP) {
 		size_t bytes = strlen(s->dialect.sql);
 		const char *plain = s->dialect.plain ? s->dialect.plain : s->dialect.sql;
 		bool assigns = s->dialect.assigns; /* then the source says the same in less */
-		s->kind = business_of(
+		s->kind = priority_of(
 			assigns ? s->source : plain, assigns ? s->source_bytes : strlen(plain));
 		s->conditional = is_conditional(s->dialect.sql, bytes);
 		s->signature = hash_bytes(HASH_START, s->dialect.sql, bytes);

@@ -29,7 +29,7 @@ struct statement {
 	struct dialect dialect;
 	struct statement *rest; /* runs behind it, as part of it; NULL: none */
 	struct columns columns; /* without their text */
-	struct business_kind kind;
+	struct statement_kind kind;
 	bool conditional;	       /* DROP IF EXISTS, CREATE IF NOT EXISTS */
 	uint64_t signature;	       /* of what it runs, literals left out */
 	uint16_t type_count;	       /* parameters whose type Parse gave */

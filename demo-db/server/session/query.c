@@ -72,7 +72,8 @@ void query_take(struct query *q, struct statement *statement)
 /* On the thread that ran the statement, before it runs another. */
 static void note_key(struct query *q)
 {
-	if (q->result.status != DB_EUNIQUE || !stored_key(q->result.message, q->key, sizeof q->key))
+	if (q->result.status != DB_EUNIQUE ||
+		!last_values_key(q->result.message, q->key, sizeof q->key))
 		q->key[0] = '\0';
 }
 
@@ -123,8 +124,8 @@ static bool start_hidden(struct backend *backend, const char *sql, enum query_st
 {
 	struct query *q = &backend->query;
 	q->request = (struct db_request){ .sql = sql,
-		.class_index = (uint8_t)q->business,
-		.priority = (uint8_t)q->business,
+		.class_index = (uint8_t)q->priority,
+		.priority = (uint8_t)q->priority,
 		.tenant = (uint8_t)(backend->user_level % DB_TENANTS),
 		.flags = strcmp(sql, "") == 0 ? DB_FAIL_BLOCK : 0 };
 	return start(backend, next);
@@ -158,13 +159,13 @@ static bool start_statement(struct backend *backend)
 		.arrival_ns = arrival_of(q),
 		.signature = s->signature,
 		.sql_hash = q->expanded ? 0 : s->signature, /* its hash is what it is */
-		.class_index = (uint8_t)q->business,
-		.priority = (uint8_t)q->business,
+		.class_index = (uint8_t)q->priority,
+		.priority = (uint8_t)q->priority,
 		.tenant = (uint8_t)(backend->user_level % DB_TENANTS),
 		.on_columns = rows_on_columns,
 		.on_row = rows_on_row };
 	q->ran_any = true;
-	if (s->kind.keeps_out)
+	if (s->kind.blocks)
 		admit_maintenance(backend, true);
 	if (s->conditional)
 		query_notice_skipped(backend);
@@ -192,8 +193,8 @@ static bool start_begin(struct backend *backend)
 	struct query *q = &backend->query;
 	q->request = (struct db_request){ .sql = begin_text(backend, &q->statement->dialect),
 		.arrival_ns = arrival_of(q),
-		.class_index = (uint8_t)q->business,
-		.priority = (uint8_t)q->business,
+		.class_index = (uint8_t)q->priority,
+		.priority = (uint8_t)q->priority,
 		.tenant = (uint8_t)(backend->user_level % DB_TENANTS) };
 	if (transaction(backend) == 'I')
 		begin_tell(backend, &q->statement->dialect, q->request.sql);
@@ -205,7 +206,7 @@ static bool start_begin(struct backend *backend)
 /* No block may hold it: one that comes without its Sync is not taken for the first of several. */
 static bool stands_alone(const struct statement *s)
 {
-	return s->kind.keeps_out == KEEPS_OUT_ALL && strncasecmp(s->dialect.sql, "vacuum", 6) == 0;
+	return s->kind.blocks == BLOCKS_ALL && strncasecmp(s->dialect.sql, "vacuum", 6) == 0;
 }
 
 /* Several statements are one block; so is a single one that the session's defaults bind. */
@@ -239,7 +240,7 @@ static bool start_backup(struct backend *backend)
 	if (transaction(backend) != 'I')
 		return query_fail(backend, "25001", "BACKUP cannot run inside a transaction block",
 			"It would wait for the block's own end.");
-	q->business = admit_business(backend, BUSINESS_ANALYTICAL);
+	q->priority = admit_priority(backend, PRIORITY_ANALYTICAL);
 	q->ran_any = true;
 	q->step = STEP_RAN;
 	backend_watch_statement(backend);
@@ -281,7 +282,7 @@ static bool step_ask(struct backend *backend)
 	struct query *q = &backend->query;
 	char state = transaction(backend);
 	if (q->statement->dialect.kind == DIALECT_EXECUTE && state != 'E' &&
-		!named_execute(backend))
+		!prepare_sql_execute(backend))
 		return true;
 	enum control control = control_of(q->statement);
 	bool ends = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
@@ -295,9 +296,9 @@ static bool step_ask(struct backend *backend)
 			"Parameters belong to the extended protocol.");
 	if (q->statement->dialect.kind == DIALECT_BACKUP)
 		return start_backup(backend);
-	if (local_is(q->statement)) {
+	if (utility_is(q->statement)) {
 		rows_begin(backend, q->simple || q->describe_due);
-		if (!local_answer(backend)) {
+		if (!utility_answer(backend)) {
 			q->failed = true;
 			q->step = STEP_FAILED;
 		} else {
@@ -306,7 +307,7 @@ static bool step_ask(struct backend *backend)
 		}
 		return true;
 	}
-	q->business = admit_business(backend, q->statement->kind.business);
+	q->priority = admit_priority(backend, q->statement->kind.priority);
 	if (!query_is_held(q))
 		backend_watch_statement(backend);
 	if (is_asked(backend, control) && !ask_admission(backend))
@@ -378,7 +379,7 @@ static void end_block(struct backend *backend, bool committed)
 static void after_statement(struct backend *backend, enum control control)
 {
 	struct query *q = &backend->query;
-	const struct business_kind *kind = &q->statement->kind;
+	const struct statement_kind *kind = &q->statement->kind;
 	bool ended = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
 	if (kind->partial)
 		atomic_store_explicit(
@@ -394,7 +395,7 @@ static void after_statement(struct backend *backend, enum control control)
 static bool start_rest(struct backend *backend)
 {
 	struct query *q = &backend->query;
-	if (q->statement->kind.keeps_out)
+	if (q->statement->kind.blocks)
 		admit_maintenance(backend, false);
 	query_take(q, q->statement->rest);
 	return start_statement(backend);
@@ -415,7 +416,7 @@ static bool step_ran(struct backend *backend)
 		memory_order_relaxed);
 	if (q->gated)
 		admit_ended(backend);
-	if (q->statement->kind.keeps_out)
+	if (q->statement->kind.blocks)
 		admit_maintenance(backend, false);
 	if (q->result.status) {
 		if (control != CONTROL_NONE && transaction(backend) == 'I')

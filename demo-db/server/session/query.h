@@ -58,7 +58,7 @@ struct query {
 	struct statement *statement; /* in hand; held */
 	struct portal *portal;	     /* of Execute */
 	uint64_t arrival_ns, last_end_ns;
-	enum business business;	    /* of the statement in hand, in this session */
+	enum priority priority;	    /* of the statement in hand, in this session */
 	_Atomic uint32_t waits;	    /* enum query_wait, for admission: ask again when served */
 	bool gated;		    /* let in by the gate, which is to hear of it */
 	struct admission_turn turn; /* as the transaction was let in */
@@ -69,7 +69,7 @@ struct query {
 	char message[DB_MESSAGE_MAX];
 	struct db_value literals[LITERALS_MAX];
 	uint16_t literal_count;	  /* taken out of the text, or given to EXECUTE … */
-	char key[WORDING_MAX];	  /* the words about a key that is there; "" none */
+	char key[ERROR_TEXT_MAX]; /* the words about a key that is there; "" none */
 	char *expanded;		  /* what is run in place of the statement's; owned; NULL: none */
 	char *executed;		  /* … whose texts lie here; owned */
 	_Atomic uint32_t running; /* enum query_running; the worker's last word is ENDED */

@@ -48,17 +48,18 @@ bool query_refuse_start(struct query *q)
 	return true;
 }
 
-static int position_of(const struct query *q, const struct wording *wording)
+static int position_of(const struct query *q, const struct error_text *told)
 {
-	int position = q->written ? wording->position : 0;
+	int position = q->written ? told->position : 0;
 	if (position && q->simple)
-		position += wording_characters(q->text_start, (size_t)(q->written - q->text_start));
+		position +=
+			error_text_characters(q->text_start, (size_t)(q->written - q->text_start));
 	return position;
 }
 
 /* As if the statement had not been rewritten because of hidden columns: what the message is about
  * stands elsewhere, and is a common table of the rewriting's for a table or a subquery. */
-static void tell_of_plain(const char *plain, struct wording_source *source, char near[96])
+static void tell_of_plain(const char *plain, struct error_text_source *source, char near[96])
 {
 	static const char common[] = "near \"" HIDDEN_COMMON;
 	source->sql = plain;
@@ -76,14 +77,14 @@ static void tell_of_plain(const char *plain, struct wording_source *source, char
 bool query_fail_by_engine(struct backend *backend)
 {
 	struct query *q = &backend->query;
-	struct wording wording;
+	struct error_text told;
 	char near[96];
 	if (!q->result.start_ns)
 		q->describe_due = false; /* it never began: to refuse is to cost little */
 	bool by_client = q->result.cancelled && !q->result.by_library && !q->result.while_idle;
 	const char *words = by_client ? cancelled_words(backend) : NULL;
 	const struct statement *s = q->statement; /* NULL: the COMMIT of a Sync */
-	struct wording_source source = { .sqlstate = q->result.sqlstate,
+	struct error_text_source source = { .sqlstate = q->result.sqlstate,
 		.message = words ? words : q->result.message,
 		.text = q->written,
 		.text_bytes = q->written ? q->written_bytes : 0,
@@ -100,27 +101,27 @@ bool query_fail_by_engine(struct backend *backend)
 			"Fetch without a row limit, or with LIMIT and OFFSET.");
 	}
 	if (q->row_too_large) {
-		snprintf(wording.message, sizeof wording.message,
+		snprintf(told.message, sizeof told.message,
 			"a row of %zu KiB is too large for output.hard_mb = %llu",
 			q->row_too_large >> 10,
 			(unsigned long long)backend->services->config.hard_mb);
-		return query_fail(backend, "54000", wording.message, NULL);
+		return query_fail(backend, "54000", told.message, NULL);
 	}
 	if (q->bad_format) {
-		snprintf(wording.message, sizeof wording.message, "unsupported format code: %u",
+		snprintf(told.message, sizeof told.message, "unsupported format code: %u",
 			q->bad_format);
-		return query_fail(backend, "22023", wording.message, NULL);
+		return query_fail(backend, "22023", told.message, NULL);
 	}
 	if (q->misfit) {
-		snprintf(wording.message, sizeof wording.message,
+		snprintf(told.message, sizeof told.message,
 			"column %u holds a value its type has no binary form for", q->misfit);
 		return query_fail(
-			backend, "42804", wording.message, "Ask for text, or CAST it to one type.");
+			backend, "42804", told.message, "Ask for text, or CAST it to one type.");
 	}
-	wording_of(&source, &wording);
+	error_text_of(&source, &told);
 	bool key = *q->key && s && s->dialect.stores_last;
-	backend_error(backend, wording.sqlstate, wording.message, key ? q->key : wording.detail,
-		wording.hint, position_of(q, &wording));
+	backend_error(backend, told.sqlstate, told.message, key ? q->key : told.detail, told.hint,
+		position_of(q, &told));
 	q->failed = true;
 	q->step = STEP_FAILED;
 	return true;
@@ -169,8 +170,8 @@ void query_notice_skipped(struct backend *backend)
 	const struct query *q = &backend->query;
 	const char *sql = q->statement->dialect.sql;
 	const char *least = settings_get(&backend->settings, SETTING_client_min_messages);
-	char message[DB_MESSAGE_MAX], words[WORDING_MAX + 16];
-	struct wording wording;
+	char message[DB_MESSAGE_MAX], words[ERROR_TEXT_MAX + 16];
+	struct error_text told;
 	if (strcmp(least, "error") == 0 || strcmp(least, "warning") == 0)
 		return;
 	char *probe = without_if(sql);
@@ -178,13 +179,13 @@ void query_notice_skipped(struct backend *backend)
 	free(probe);
 	if (rc != DB_ENOTABLE && rc != DB_EEXISTS)
 		return;
-	const struct wording_source source = { .sqlstate = db_error_sqlstate(rc),
+	const struct error_text_source source = { .sqlstate = db_error_sqlstate(rc),
 		.message = message,
 		.text = sql,
 		.text_bytes = strlen(sql),
 		.offset = -1 };
-	wording_of(&source, &wording);
-	snprintf(words, sizeof words, "%s, skipping", wording.message);
+	error_text_of(&source, &told);
+	snprintf(words, sizeof words, "%s, skipping", told.message);
 	tell(backend, "NOTICE", rc == DB_EEXISTS ? "42P07" : "00000", words);
 }
 
@@ -195,7 +196,7 @@ bool query_fail_by_dialect(struct backend *backend, const struct dialect *d)
 	int position = 0;
 	if (d->place && q->written && d->place <= q->written_bytes + 1) {
 		const char *from = q->written - before;
-		position = wording_characters(from, before + d->place - 1) + 1;
+		position = error_text_characters(from, before + d->place - 1) + 1;
 	}
 	backend_error(backend, d->sqlstate, d->message, NULL, d->hint, position);
 	q->failed = true;

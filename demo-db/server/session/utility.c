@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-bool local_is(const struct statement *statement)
+bool utility_is(const struct statement *statement)
 {
 	return statement->dialect.kind != DIALECT_SQL && statement->dialect.kind != DIALECT_BEGIN &&
 	       statement->dialect.kind != DIALECT_REFUSED;
@@ -126,7 +126,7 @@ static bool discard(struct backend *backend, const struct dialect *d)
 
 /* ---- SHOW ------------------------------------------------------------------------------------ */
 
-uint16_t local_columns(const struct statement *statement, struct wire_column columns[3])
+uint16_t utility_columns(const struct statement *statement, struct wire_column columns[3])
 {
 	static const char *const all[] = { "name", "setting", "description" };
 	const struct dialect *d = &statement->dialect;
@@ -170,7 +170,7 @@ static bool show(struct backend *backend, const struct statement *statement)
 	struct wire_out *out = &backend->output.wire, *rows = portal ? &portal->rows : out;
 	struct wire_column columns[3];
 	struct settings_error error;
-	uint16_t count = local_columns(statement, columns);
+	uint16_t count = utility_columns(statement, columns);
 	const char *value = NULL;
 	tell_transaction(backend);
 	if (count == 1)
@@ -273,7 +273,7 @@ static const char *tag_of(const struct dialect *d)
 	}
 }
 
-bool local_answer(struct backend *backend)
+bool utility_answer(struct backend *backend)
 {
 	struct query *q = &backend->query;
 	const struct dialect *d = &q->statement->dialect;
@@ -290,9 +290,9 @@ bool local_answer(struct backend *backend)
 	else if (d->kind == DIALECT_DISCARD)
 		fine = discard(backend, d);
 	else if (d->kind == DIALECT_PREPARE)
-		fine = named_prepare(backend, d);
+		fine = prepare_sql_prepare(backend, d);
 	else if (d->kind == DIALECT_DEALLOCATE)
-		fine = named_deallocate(backend, d);
+		fine = prepare_sql_deallocate(backend, d);
 	else if (d->kind == DIALECT_INTAKE)
 		fine = set_paused(backend, d);
 	else if (d->kind == DIALECT_CHECKPOINT)

@@ -223,17 +223,17 @@ static void note(const char *column, const struct taker *taker, sqlite3_value *v
 	bool plain = number || !taker->function || taker->cast.type == PG_VARCHAR;
 	int is = sqlite3_value_type(value);
 	if (is == SQLITE_INTEGER && plain) {
-		stored_integer(column, sqlite3_value_int64(value));
+		last_values_integer(column, sqlite3_value_int64(value));
 		return;
 	}
 	size_t bytes = is == SQLITE_TEXT ? (size_t)sqlite3_value_bytes(value) : STORED_TEXT_MAX;
 	const char *text = bytes < STORED_TEXT_MAX ? (const char *)sqlite3_value_text(value) : NULL;
 	if (text && number)
-		stored_integer(column, strtoll(text, NULL, 10));
+		last_values_integer(column, strtoll(text, NULL, 10));
 	else if (text && is_final(taker, text, bytes))
-		stored_text(column, text, bytes);
+		last_values_text(column, text, bytes);
 	else
-		stored_unknown(column);
+		last_values_unknown(column);
 }
 
 /* The usual case of an integer that fits. */
@@ -245,7 +245,7 @@ static bool store_integer(
 	int64_t value = sqlite3_value_int64(from);
 	if (!cast_holds(&taker->cast, value))
 		return false;
-	stored_integer(column, value);
+	last_values_integer(column, value);
 	sqlite3_result_int64(c, value);
 	return true;
 }

@@ -6,8 +6,8 @@
  * hours, UTC, Z and offsets, and the words now, today, tomorrow, yesterday, epoch and infinity. The
  * kept form sorts as text. There is no zone but UTC and no year before 1. Pure but for the clock.
  */
-#ifndef DEMO_DB_STAMPS_H
-#define DEMO_DB_STAMPS_H
+#ifndef DEMO_DB_DATETIME_H
+#define DEMO_DB_DATETIME_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -25,7 +25,7 @@ static bool take_stamp(
 	enum stamp_answer answer = stamp_read(text, form != STAMP_TIME, s);
 	if (answer == STAMP_SYNTAX)
 		cast_refuse(c, "invalid input syntax for type %s: \"%.100s\"", names[form], text);
-	else if (answer != STAMP_FINE) /* the wording makes a hint of the second */
+	else if (answer != STAMP_FINE) /* error_text.c makes a hint of the second */
 		cast_refuse(c, "date/time field value out of range: \"%.100s\"%s", text,
 			answer == STAMP_FIELD ? " (datestyle)" : "");
 	return answer == STAMP_FINE;

@@ -47,7 +47,7 @@ static struct note *note_of(const char *column)
 	return note;
 }
 
-void stored_integer(const char *column, int64_t value)
+void last_values_integer(const char *column, int64_t value)
 {
 	struct note *note = note_of(column);
 	if (note) {
@@ -56,7 +56,7 @@ void stored_integer(const char *column, int64_t value)
 	}
 }
 
-void stored_text(const char *column, const char *text, size_t bytes)
+void last_values_text(const char *column, const char *text, size_t bytes)
 {
 	struct note *note = note_of(column);
 	if (!note)
@@ -68,7 +68,7 @@ void stored_text(const char *column, const char *text, size_t bytes)
 	}
 }
 
-void stored_unknown(const char *column)
+void last_values_unknown(const char *column)
 {
 	struct note *note = note_of(column);
 	if (note)
@@ -87,7 +87,7 @@ static const struct note *find(const char *column, size_t bytes)
 	return NULL;
 }
 
-bool stored_key(const char *message, char *detail, size_t bytes)
+bool last_values_key(const char *message, char *detail, size_t bytes)
 {
 	char names[512] = "", values[1024] = "";
 	const char *at = strstr(message, "constraint failed: ");
