@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* psql, pgbench and sysbench, unchanged, against the real server. */
-#include "wire_client.h"
+#include "tests/server/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
-static struct wire_server server;
 static char said[65536];
 
 /* Runs a shell command with the server's address in the environment; its output is in `said`. */
@@ -27,10 +26,9 @@ static int run(const char *command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static int start(void **state)
+static int start_with_pgbench(void **state)
 {
-	(void)state;
-	wire_server_start(&server, NULL);
+	start(state);
 	assert_int_equal(wire_server_stop(&server), 0);
 	const char *const init[] = { "demo-db", "init", "--data", server.dir, "--pgbench-scale",
 		"1", NULL };
@@ -38,14 +36,6 @@ static int start(void **state)
 		fail_msg("init: %s", said);
 	wire_server_restart(&server, NULL);
 	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	int status = wire_server_stop(&server);
-	wire_server_clean(&server);
-	return status;
 }
 
 static void psql_shows_what_postgresql_shows(void **state)
@@ -189,5 +179,5 @@ int main(void)
 		cmocka_unit_test(sysbench_runs_without_errors),
 		cmocka_unit_test(pgbench_s_own_initialisation_is_refused_with_a_hint),
 	};
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, start_with_pgbench, stop);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The extended protocol: names, parameters, portals, pipelines, errors up to the Sync. */
-#include "wire_client.h"
+#include "tests/server/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,23 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static struct wire_server server;
 static struct wire_client client;
-
-static int start(void **state)
-{
-	(void)state;
-	wire_server_start(&server, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	int status = wire_server_stop(&server);
-	wire_server_clean(&server);
-	return status;
-}
 
 static int login(void **state)
 {

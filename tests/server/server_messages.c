@@ -19,7 +19,7 @@
  * "-" is the unnamed one, null is NULL, \x00\xff are bytes, double quotes hold a text together.
  * A blank line ends the session.
  */
-#include "wire_client.h"
+#include "tests/server/fixture.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -32,7 +32,6 @@
 #define WORD_MAX    1024
 #define ANSWERS_MAX 32 /* of a line */
 
-static struct wire_server server;
 static struct wire_client client;
 
 /* ---- Reading a script ----------------------------------------------------------------------- */
@@ -316,21 +315,6 @@ static int record(const char *where)
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------ */
-
-static int start(void **state)
-{
-	(void)state;
-	wire_server_start(&server, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	int status = wire_server_stop(&server);
-	wire_server_clean(&server);
-	return status;
-}
 
 /* The name of the test is that of the script. */
 static void messages_are_answered_as_postgresql_answers_them(void **state)

@@ -3,7 +3,7 @@
  * psql runs the scripts of postgres/ and must show, letter for letter, what it shows when
  * PostgreSQL 15 answers them; postgres/record.sh made those files with one.
  */
-#include "wire_client.h"
+#include "tests/server/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,23 +12,7 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
-static struct wire_server server;
 static char said[65536];
-
-static int start(void **state)
-{
-	(void)state;
-	wire_server_start(&server, NULL);
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	int status = wire_server_stop(&server);
-	wire_server_clean(&server);
-	return status;
-}
 
 /* The name of the test is that of the script. */
 static void psql_shows_what_postgresql_shows(void **state)

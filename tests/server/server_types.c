@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every type of the table: whoever is asked for it says the same. */
 #include "demo-db/server/types/pg_types.h"
-#include "wire_client.h"
+#include "tests/server/fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,24 +9,19 @@
 #include <string.h>
 #include <cmocka.h>
 
-static struct wire_server server;
 static struct wire_client client;
 
-static int start(void **state)
+static int start_and_login(void **state)
 {
-	(void)state;
-	wire_server_start(&server, NULL);
+	start(state);
 	wire_login(&client, &server, "demo");
 	return 0;
 }
 
-static int stop(void **state)
+static int logout_and_stop(void **state)
 {
-	(void)state;
 	wire_close(&client);
-	int status = wire_server_stop(&server);
-	wire_server_clean(&server);
-	return status;
+	return stop(state);
 }
 
 static const struct {
@@ -217,5 +212,5 @@ int main(void)
 		cmocka_unit_test(a_value_is_taken_in_its_binary_form),
 		cmocka_unit_test(an_integer_beyond_its_type_is_not_sent_in_binary),
 	};
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, start_and_login, logout_and_stop);
 }
