@@ -45,7 +45,7 @@ struct job {			 /* what a server keeps for a request, task after task */
 	_Atomic bool again;  /* it runs again */
 };
 
-static uint64_t wanted_lives = 20000, wanted_cancels = 20000, wanted_inside = 200;
+static uint64_t wanted_lives = 20000, wanted_cancels = 20000, wanted_inside = 20;
 static struct job jobs[JOBS];
 static struct job *_Atomic between; /* unbound, and nobody's */
 static _Atomic uint64_t lives, cancels, orders, astray, lost, again_cancelled;
