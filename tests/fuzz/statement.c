@@ -30,17 +30,17 @@ static void check(const struct statement *s)
 	if (d->kind == DIALECT_REFUSED && (!d->sqlstate[0] || !d->message[0]))
 		abort();
 	for (size_t i = 0; d->sql && i < sizeof messages / sizeof *messages; i++) {
-		const struct wording_source source = { .sqlstate = "42601",
+		const struct error_text_source source = { .sqlstate = "42601",
 			.message = messages[i],
 			.text = s->source,
 			.text_bytes = s->source_bytes,
 			.sql = d->sql,
 			.offset = (int)(strlen(d->sql) * i / 10) };
-		struct wording wording;
-		wording_of(&source, &wording);
-		sink += (size_t)wording.position;
+		struct error_text text;
+		error_text_of(&source, &text);
+		sink += (size_t)text.position;
 	}
-	sink += s->columns.count + s->kind.business;
+	sink += s->columns.count + s->kind.priority;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
