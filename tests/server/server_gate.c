@@ -125,7 +125,7 @@ static void a_queue_that_stands_still_is_an_overload(void **state)
 	static struct wire_client crowd[CROWD];
 	int came = 0;
 	(void)state;
-	start_overload("cancel.mode=monitor");
+	start_overload("admission.gate=on");
 	wire_login(&other, &server, "u");
 	wire_query(&other, "create table t(a int)");
 	assert_string_equal(

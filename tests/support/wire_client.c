@@ -77,8 +77,8 @@ void wire_server_restart(struct wire_server *server, const char *const *options)
 {
 	char port[8];
 	const char *arguments[ARGUMENTS_MAX] = { "demo-db", "serve", "--data", server->dir,
-		"--port", port, "--listen", "none" };
-	size_t count = 8;
+		"--port", port, "--listen", "none", "--set", "admission.gate=off" };
+	size_t count = 10;
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	snprintf(port, sizeof port, "%u", server->port);
 	for (; options && *options; options++)

@@ -27,7 +27,8 @@ struct wire_server {
 };
 
 /* Options after the folder and the port, NULL at the end. The socket is in `dir`; without --listen
- * there is no TCP. The server is ready on return; fails the test otherwise. */
+ * there is no TCP; the admission gate is off, because on a slow machine it would refuse what a test
+ * asks. The server is ready on return; fails the test otherwise. */
 void wire_server_start(struct wire_server *server, const char *const *options);
 /* Again on the same folder. */
 void wire_server_restart(struct wire_server *server, const char *const *options);
