@@ -34,7 +34,9 @@ void options_defaults(struct bench_options *options)
 		.pool_mb = 64,
 		.workers = 8,
 		.data_dir = "build/data",
-		.share_pct = -1 };
+		.share_pct = -1,
+		.retries = UINT32_MAX,
+		.connections = 6000 };
 }
 
 double options_number(const char *name, const char *text, double low, double high)

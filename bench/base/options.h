@@ -16,14 +16,20 @@
 
 enum report_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 
+/* What is put under load. */
+enum bench_target {
+	ENGINE_TARGET, /* the engine, in this process */
+	SERVER_TARGET, /* a server process, whose clients time out and retry */
+};
+
 struct bench_options {
 	char policies[OPTIONS_POLICIES_MAX]
 		     [OPTIONS_POLICY_BYTES];	   /* as given; `reference` left out */
 	uint32_t policy_count;			   /* 0: the case's own list */
 	double rate_qps;			   /* 0: rho of the measured saturation */
 	double rho;				   /* [0.6] */
-	bool rho_given, workers_given, pool_given; /* a lane has defaults of its own */
-	bool slo_ratio_given;			   /* a lane has no reference */
+	bool rho_given, workers_given, pool_given; /* on a server a case has defaults of its own */
+	bool slo_ratio_given;			   /* on a server there is no reference */
 	uint32_t seconds;			   /* 0: the case's */
 	uint32_t reps;				   /* [1] */
 	uint64_t seed;				   /* [1] */
@@ -40,6 +46,17 @@ struct bench_options {
 	double share_pct;     /* of the load that is dumps; negative: the case's own schedule */
 	bool quiet;	      /* no progress lines */
 	bool allow_disturbed; /* take what was disturbed as it is, with its mark */
+	enum bench_target target;
+	/* On a server. */
+	double stall_s;	     /* 0: the case's */
+	double timeout_ms;   /* 0: from stall_s */
+	uint32_t retries;    /* UINT32_MAX: the case's */
+	uint32_t service_ms; /* 0: the case's */
+	uint32_t connections;
+	uint32_t resends;	       /* a cancelled culprit is sent again, so often */
+	const char *trigger;	       /* NULL: the case's */
+	bool cpu;		       /* reads that cost CPU in place of a pinned service time */
+	const char *server_only_given; /* the last of them that was; NULL: none */
 };
 
 #define OPTIONS_SLO_FLOOR_MS 5.0

@@ -75,6 +75,11 @@ static void plan(const struct bench_options *options, uint32_t seconds, struct c
 		plan->actors[plan->actor_count++] = backup;
 }
 
+static void plan_server(const struct bench_options *options, struct retry_plan *plan)
+{
+	retry_plan_backup(options, SCRIPT_UPDATE, plan);
+}
+
 const struct bench_case case_backup_lock = {
 	.name = "backup-lock",
 	.what = "a long update holds locks, a backup asks for the global one, all queue behind it",
@@ -84,4 +89,7 @@ const struct bench_case case_backup_lock = {
 	.has_culprit = true,
 	.control = "no-backup",
 	.plan = plan,
+	.server_what = "a long update, and a backup that waits for it with all behind",
+	.server_policies = CASE_SERVER_POLICIES,
+	.retry_plan = plan_server,
 };

@@ -7,6 +7,7 @@
 #define BENCH_CASE_H
 
 #include "bench/base/options.h"
+#include "bench/cases/retry_plan.h"
 #include "bench/load/samples.h"
 #include "bench/target/data.h"
 #include "bench/target/target.h"
@@ -52,14 +53,26 @@ struct bench_case {
 	/* The control run: the culprit without what it collides with; its row's name, or NULL. */
 	const char *control;
 	/* Fills plan->actors, steps and ask for runs of `seconds`; plan->data is there already.
-	 * Called again once plan->rate_qps is known. */
+	 * Called again once plan->rate_qps is known.
+	 * NULL: the case is none of the engine's. */
 	void (*plan)(const struct bench_options *options, uint32_t seconds, struct case_plan *plan);
+	/* On a server process; retry_plan NULL: the case is none there. */
+	const char *server_what, *server_policies;
+	void (*retry_plan)(const struct bench_options *options, struct retry_plan *plan);
 };
+
+/* What the cases with a culprit compare on a server. */
+#define CASE_SERVER_POLICIES                                                                       \
+	"none,timeout,longest,limit,budget,gate,cancel,cancel+budget,cancel+gate"
 
 extern const struct bench_case *const bench_cases[]; /* ends with NULL */
 const struct bench_case *bench_case_find(const char *name);
 
+/* What it is on this target; NULL: it is none there. */
+const char *bench_case_what(const struct bench_case *bench_case, enum bench_target target);
+
 extern const struct bench_case case_dump, case_backup_lock, case_scan_backup, case_healthy;
+extern const struct bench_case case_stall, case_culprit_storm, case_dump_storm, case_overload_2x;
 
 /* The dump of the case dump, for --saturate. */
 #define CASE_DUMPS_MAX 4 /* at once */

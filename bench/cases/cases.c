@@ -12,6 +12,10 @@ const struct bench_case *const bench_cases[] = {
 	&case_backup_lock,
 	&case_scan_backup,
 	&case_healthy,
+	&case_stall,
+	&case_culprit_storm,
+	&case_dump_storm,
+	&case_overload_2x,
 	NULL,
 };
 
@@ -21,6 +25,11 @@ const struct bench_case *bench_case_find(const char *name)
 		if (strcmp((*c)->name, name) == 0)
 			return *c;
 	return NULL;
+}
+
+const char *bench_case_what(const struct bench_case *bench_case, enum bench_target target)
+{
+	return target == SERVER_TARGET ? bench_case->server_what : bench_case->what;
 }
 
 void case_ask_read(const void *arg, uint64_t draw, struct target_request *request)

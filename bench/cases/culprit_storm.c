@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lane culprit-storm: lane stall with a culprit in place of the outage, a transaction that locks
+ * Case culprit-storm: case stall with a culprit in place of the outage, a transaction that locks
  * the table and goes on working. Is it cancelled before the retries pile up, and does the server
  * then stay out of the metastable state?
  */
-#include "bench/cases/lane.h"
+#include "bench/cases/case.h"
 
 #include <math.h>
 
@@ -18,21 +18,19 @@
 #define WORKERS		4
 #define SLO_MS		100 /* two and a half services: what a client that is not in trouble sees */
 
-static void plan(const struct bench_options *options, const struct lane_options *lane_options,
-	struct lane_plan *plan)
+static void plan(const struct bench_options *options, struct retry_plan *plan)
 {
-	double hold_s = lane_options->stall_s > 0 ? lane_options->stall_s : HOLD_S;
+	double hold_s = options->stall_s > 0 ? options->stall_s : HOLD_S;
 	double timeout_s = fmin(TIMEOUT_MAX_S, TIMEOUT_OF_HOLD * hold_s);
-	(void)options;
-	if (lane_options->timeout_ms > 0)
-		timeout_s = lane_options->timeout_ms / 1e3;
-	double length_s = BEFORE_S + hold_s + lane_cure_s(RHO, hold_s, timeout_s) + AFTER_CURE_S;
-	*plan = (struct lane_plan){ .rho = RHO,
-		.trigger = LANE_LOCK,
-		.onset_ns = (uint64_t)(BEFORE_S * LANE_NS_PER_S),
-		.hold_ns = (uint64_t)(hold_s * LANE_NS_PER_S),
-		.timeout_ns = (uint64_t)(timeout_s * LANE_NS_PER_S),
-		.length_ns = (uint64_t)(length_s * LANE_NS_PER_S),
+	if (options->timeout_ms > 0)
+		timeout_s = options->timeout_ms / 1e3;
+	double length_s = BEFORE_S + hold_s + retry_cure_s(RHO, hold_s, timeout_s) + AFTER_CURE_S;
+	*plan = (struct retry_plan){ .rho = RHO,
+		.trigger = SCRIPT_LOCK,
+		.onset_ns = (uint64_t)(BEFORE_S * BENCH_NS_PER_S),
+		.hold_ns = (uint64_t)(hold_s * BENCH_NS_PER_S),
+		.timeout_ns = (uint64_t)(timeout_s * BENCH_NS_PER_S),
+		.length_ns = (uint64_t)(length_s * BENCH_NS_PER_S),
 		.retries = 1,
 		.priorities = 1,
 		.workers = WORKERS,
@@ -44,9 +42,9 @@ static void plan(const struct bench_options *options, const struct lane_options 
 		.slo_ms = SLO_MS };
 }
 
-const struct lane lane_culprit_storm = {
+const struct bench_case case_culprit_storm = {
 	.name = "culprit-storm",
-	.what = "live: the same with a transaction that holds a table lock as the trigger",
-	.policies = "none,budget,gate,cancel,cancel+budget,cancel+gate+budget",
-	.plan = plan,
+	.server_what = "live: the same with a transaction that holds a table lock as the trigger",
+	.server_policies = "none,budget,gate,cancel,cancel+budget,cancel+gate+budget",
+	.retry_plan = plan,
 };

@@ -8,10 +8,12 @@
  */
 #include "bench/cases/case.h"
 
-#define DUMP_START_NS 3000000000u
-#define DUMP_EVERY_NS 20000000000u
-#define REPORT_AT_NS  500000000u
-#define REPORT_ROW_US 5000
+#define DUMP_START_NS	  3000000000u
+#define DUMP_EVERY_NS	  20000000000u
+#define REPORT_AT_NS	  500000000u
+#define REPORT_ROW_US	  5000
+#define SERVER_DUMP_POOLS 16 /* cold tables of the server, in pools */
+#define SERVER_REPORT_S	  0.5
 
 static const struct actor report = {
 	.name = "report",
@@ -71,6 +73,16 @@ static void plan(const struct bench_options *options, uint32_t seconds, struct c
 			options->rerun ? dump_autocommit : case_dump_actor;
 }
 
+/* The report keeps one of the workers. */
+static void plan_server(const struct bench_options *options, struct retry_plan *plan)
+{
+	retry_plan_culprit(options, plan);
+	plan->trigger = SCRIPT_ROWS;
+	plan->rho = plan->rho * (plan->workers - 1) / plan->workers;
+	plan->archive_pools = SERVER_DUMP_POOLS;
+	plan->background[0] = (struct background){ SCRIPT_REPORT, retry_ns(SERVER_REPORT_S) };
+}
+
 const struct bench_case case_dump = {
 	.name = "dump",
 	.what = "reads of a hot set, and a dump of cold tables that empties the page pool",
@@ -79,4 +91,7 @@ const struct bench_case case_dump = {
 	.rerun_seconds = 40,
 	.has_culprit = true,
 	.plan = plan,
+	.server_what = "reads, a slow report, and a dump of cold tables that empties the page pool",
+	.server_policies = CASE_SERVER_POLICIES,
+	.retry_plan = plan_server,
 };

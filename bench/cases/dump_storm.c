@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lane dump-storm: reads of a hot set that fills most of the page pool, and a transaction that
+ * Case dump-storm: reads of a hot set that fills most of the page pool, and a transaction that
  * reads cold tables many times the pool. Requests become slow because their pages are gone, clients
  * time out and retry, and what they retry competes with what refills the pool. Not pinned: capacity
  * is what CPUs and disk give.
  */
-#include "bench/cases/lane.h"
+#include "bench/cases/case.h"
 
 #include <math.h>
 
@@ -22,25 +22,23 @@
 #define POOL_MB		16
 #define ARCHIVE_POOLS	16
 
-static void plan(const struct bench_options *options, const struct lane_options *lane_options,
-	struct lane_plan *plan)
+static void plan(const struct bench_options *options, struct retry_plan *plan)
 {
-	double dump_s = lane_options->stall_s > 0 ? lane_options->stall_s : DUMP_S;
+	double dump_s = options->stall_s > 0 ? options->stall_s : DUMP_S;
 	double timeout_s = fmin(TIMEOUT_MAX_S, TIMEOUT_OF_DUMP * dump_s);
-	(void)options;
-	if (lane_options->timeout_ms > 0)
-		timeout_s = lane_options->timeout_ms / 1e3;
-	*plan = (struct lane_plan){ .rho = RHO,
-		.trigger = LANE_DUMP,
-		.onset_ns = (uint64_t)(BEFORE_S * LANE_NS_PER_S),
-		.hold_ns = (uint64_t)(dump_s * LANE_NS_PER_S),
-		.timeout_ns = (uint64_t)(timeout_s * LANE_NS_PER_S),
-		.length_ns = (uint64_t)((BEFORE_S + dump_s + AFTER_S) * LANE_NS_PER_S),
+	if (options->timeout_ms > 0)
+		timeout_s = options->timeout_ms / 1e3;
+	*plan = (struct retry_plan){ .rho = RHO,
+		.trigger = SCRIPT_DUMP,
+		.onset_ns = (uint64_t)(BEFORE_S * BENCH_NS_PER_S),
+		.hold_ns = (uint64_t)(dump_s * BENCH_NS_PER_S),
+		.timeout_ns = (uint64_t)(timeout_s * BENCH_NS_PER_S),
+		.length_ns = (uint64_t)((BEFORE_S + dump_s + AFTER_S) * BENCH_NS_PER_S),
 		.retries = 1,
 		.priorities = 1,
 		.workers = WORKERS,
-		.service_ms = lane_options->cpu ? 0 : SERVICE_MS,
-		.rows = lane_options->cpu ? CPU_ROWS : ROWS,
+		.service_ms = options->cpu ? 0 : SERVICE_MS,
+		.rows = options->cpu ? CPU_ROWS : ROWS,
 		.pool_mb = POOL_MB,
 		.archive_pools = ARCHIVE_POOLS,
 		.window_ms = (uint32_t)(timeout_s * 1e3 / 12),
@@ -48,9 +46,9 @@ static void plan(const struct bench_options *options, const struct lane_options 
 		.slo_ms = (uint32_t)(timeout_s * 1e3 / 6) };
 }
 
-const struct lane lane_dump_storm = {
+const struct bench_case case_dump_storm = {
 	.name = "dump-storm",
-	.what = "live: a dump empties the page pool while clients retry",
-	.policies = "none,budget,cancel,cancel+budget,cancel+gate",
-	.plan = plan,
+	.server_what = "live: a dump empties the page pool while clients retry",
+	.server_policies = "none,budget,cancel,cancel+budget,cancel+gate",
+	.retry_plan = plan,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lane overload-2x: twice what the server can do, for good, in four business priorities. What is
- * still answered in time, and for whom? Capacity is pinned as in lane stall, but four times as
+ * Case overload-2x: twice what the server can do, for good, in four business priorities. What is
+ * still answered in time, and for whom? Capacity is pinned as in case stall, but four times as
  * much: the gate needs requests in each of its windows.
  */
-#include "bench/cases/lane.h"
+#include "bench/cases/case.h"
 #include "bench/load/clients.h"
 
 #define RHO	     2.0
@@ -16,19 +16,17 @@
 #define WINDOW_MS    100
 #define THRESHOLD_MS 20
 
-static void plan(const struct bench_options *options, const struct lane_options *lane_options,
-	struct lane_plan *plan)
+static void plan(const struct bench_options *options, struct retry_plan *plan)
 {
-	double timeout_s =
-		lane_options->timeout_ms > 0 ? lane_options->timeout_ms / 1e3 : TIMEOUT_S;
+	double timeout_s = options->timeout_ms > 0 ? options->timeout_ms / 1e3 : TIMEOUT_S;
 	double close_s = options->seconds ? options->seconds / 3.0 : CLOSE_S;
-	*plan = (struct lane_plan){ .rho = RHO,
-		.trigger = LANE_NO_SCRIPT,
-		.onset_ns = (uint64_t)(close_s * LANE_NS_PER_S),
-		.timeout_ns = (uint64_t)(timeout_s * LANE_NS_PER_S),
-		.length_ns = (uint64_t)(LENGTH_S * LANE_NS_PER_S),
+	*plan = (struct retry_plan){ .rho = RHO,
+		.trigger = SCRIPT_NONE,
+		.onset_ns = (uint64_t)(close_s * BENCH_NS_PER_S),
+		.timeout_ns = (uint64_t)(timeout_s * BENCH_NS_PER_S),
+		.length_ns = (uint64_t)(LENGTH_S * BENCH_NS_PER_S),
 		.retries = 1,
-		.priorities = CROWD_PRIORITIES,
+		.priorities = CLIENTS_PRIORITIES,
 		.workers = WORKERS,
 		.service_ms = SERVICE_MS,
 		.rows = 1,
@@ -39,9 +37,9 @@ static void plan(const struct bench_options *options, const struct lane_options 
 		.reject_cost = true };
 }
 
-const struct lane lane_overload_2x = {
+const struct bench_case case_overload_2x = {
 	.name = "overload-2x",
-	.what = "live: twice what the server can do, four priorities",
-	.policies = "none,queue,gate,gate+retry,gate+retry-after",
-	.plan = plan,
+	.server_what = "live: twice what the server can do, four priorities",
+	.server_policies = "none,queue,gate,gate+retry,gate+retry-after",
+	.retry_plan = plan,
 };

@@ -12,6 +12,7 @@
 #define EVERY_NS	25000000000u
 #define SHORT_EVERY_NS	400000000u
 #define SCAN_ROW_US	1000
+#define SERVER_SHORT_S	0.5
 
 static const struct actor scan = {
 	.name = "long scan",
@@ -57,6 +58,12 @@ static void plan(const struct bench_options *options, uint32_t seconds, struct c
 	plan->actors[plan->actor_count++] = backup;
 }
 
+static void plan_server(const struct bench_options *options, struct retry_plan *plan)
+{
+	retry_plan_backup(options, SCRIPT_SCAN, plan);
+	plan->background[1] = (struct background){ SCRIPT_SHORT_SCANS, retry_ns(SERVER_SHORT_S) };
+}
+
 const struct bench_case case_scan_backup = {
 	.name = "scan-backup",
 	.what = "short scans, one long one, and a backup that waits for it with all behind",
@@ -66,4 +73,7 @@ const struct bench_case case_scan_backup = {
 	.has_culprit = true,
 	.control = "no-backup",
 	.plan = plan,
+	.server_what = "short scans, one long one, and a backup that waits for it with all behind",
+	.server_policies = CASE_SERVER_POLICIES,
+	.retry_plan = plan_server,
 };

@@ -12,12 +12,12 @@
 static void say_dump(uint32_t round, char sql[SCRIPT_SQL_BYTES])
 {
 	snprintf(sql, SCRIPT_SQL_BYTES, "SELECT sum(length(payload)) FROM archive_%u",
-		round % LANE_ARCHIVES + 1);
+		round % CASE_ARCHIVES + 1);
 }
 
 static void say_rows(uint32_t round, char sql[SCRIPT_SQL_BYTES])
 {
-	snprintf(sql, SCRIPT_SQL_BYTES, "SELECT * FROM archive_%u", round % LANE_ARCHIVES + 1);
+	snprintf(sql, SCRIPT_SQL_BYTES, "SELECT * FROM archive_%u", round % CASE_ARCHIVES + 1);
 }
 
 static void say_update(uint32_t round, char sql[SCRIPT_SQL_BYTES])
@@ -54,26 +54,28 @@ static void say_report(uint32_t round, char sql[SCRIPT_SQL_BYTES])
 }
 
 static const struct script scripts[] = {
-	[LANE_NO_SCRIPT] = { .name = "none" },
-	[LANE_PAUSE] = { "pause", "PAUSE", "RESUME", .operates = true },
-	[LANE_LOCK] = { "lock", "BEGIN; LOCK TABLE items", "COMMIT", .work = say_one },
-	[LANE_DUMP] = { "dump", "BEGIN", "COMMIT", .work = say_dump },
-	[LANE_CHECKPOINT] = { "checkpoint", NULL, "CHECKPOINT", .operates = true },
-	[LANE_ROWS] = { "rows", "BEGIN", "COMMIT", .work = say_rows },
-	[LANE_UPDATE] = { "update", "BEGIN", "COMMIT", say_update, .think_ms = PAGE_MS },
-	[LANE_SCAN] = { "scan", "BEGIN", "COMMIT", say_page, .think_ms = PAGE_MS },
-	[LANE_BACKUP] = { "backup", NULL, "BACKUP TO '" LANE_BACKUP_NAME "'", .operates = true },
-	[LANE_REPORT] = { "report", NULL, NULL, say_report, .row_ms = REPORT_MS, .harmless = true },
-	[LANE_SHORT_SCANS] = { "short scans", NULL, NULL, say_short_scan, .think_ms = SHORT_SCAN_MS,
+	[SCRIPT_NONE] = { .name = "none" },
+	[SCRIPT_PAUSE] = { "pause", "PAUSE", "RESUME", .operates = true },
+	[SCRIPT_LOCK] = { "lock", "BEGIN; LOCK TABLE items", "COMMIT", .work = say_one },
+	[SCRIPT_DUMP] = { "dump", "BEGIN", "COMMIT", .work = say_dump },
+	[SCRIPT_CHECKPOINT] = { "checkpoint", NULL, "CHECKPOINT", .operates = true },
+	[SCRIPT_ROWS] = { "rows", "BEGIN", "COMMIT", .work = say_rows },
+	[SCRIPT_UPDATE] = { "update", "BEGIN", "COMMIT", say_update, .think_ms = PAGE_MS },
+	[SCRIPT_SCAN] = { "scan", "BEGIN", "COMMIT", say_page, .think_ms = PAGE_MS },
+	[SCRIPT_BACKUP] = { "backup", NULL, "BACKUP TO '" SCRIPT_BACKUP_NAME "'",
+		.operates = true },
+	[SCRIPT_REPORT] = { "report", NULL, NULL, say_report, .row_ms = REPORT_MS,
 		.harmless = true },
+	[SCRIPT_SHORT_SCANS] = { "short scans", NULL, NULL, say_short_scan,
+		.think_ms = SHORT_SCAN_MS, .harmless = true },
 };
 
-const struct script *script_find(enum lane_script script)
+const struct script *script_find(enum script_id script)
 {
 	return &scripts[script];
 }
 
-bool lane_script_is_culprit(enum lane_script script)
+bool script_is_culprit(enum script_id script)
 {
 	return scripts[script].begin && !scripts[script].operates;
 }

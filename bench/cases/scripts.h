@@ -5,7 +5,7 @@
 #ifndef BENCH_SCRIPTS_H
 #define BENCH_SCRIPTS_H
 
-#include "bench/cases/lane.h"
+#include "bench/cases/retry_plan.h"
 
 #define SCRIPT_SQL_BYTES 192
 
@@ -19,8 +19,8 @@ struct script {
 	bool harmless;	   /* goes on when it was cancelled, and never ends */
 };
 
-const struct script *script_find(enum lane_script script);
+const struct script *script_find(enum script_id script);
 /* Somebody who may be cancelled for it. */
-bool lane_script_is_culprit(enum lane_script script);
+bool script_is_culprit(enum script_id script);
 
 #endif

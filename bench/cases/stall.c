@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lane stall: lane 1 of the simulator on a real server. The load is below capacity, the server
+ * Case stall: lane 1 of the simulator on a real server. The load is below capacity, the server
  * stands still for a while, clients time out and retry. Capacity is pinned: a statement keeps its
  * worker for a fixed time, so saturation is workers / time and the CPUs are mostly idle.
  */
-#include "bench/cases/lane.h"
+#include "bench/cases/case.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,48 +25,46 @@
 #define LOG_OF_COPIED	 8  /* so that none comes before */
 
 /* Writers, one at a time, and a log that takes about the stall to copy. */
-static void use_checkpoint(struct lane_plan *plan, double stall_s)
+static void use_checkpoint(struct retry_plan *plan, double stall_s)
 {
-	plan->trigger = LANE_CHECKPOINT;
+	plan->trigger = SCRIPT_CHECKPOINT;
 	plan->writes = true;
 	plan->service_ms = plan->service_ms ? WRITE_SERVICE_MS : 0;
 	plan->archive_pools = (uint32_t)ceil(stall_s * COPIED_MB_S / POOL_MB);
 	plan->log_mb = LOG_OF_COPIED * plan->archive_pools * POOL_MB;
 }
 
-static void plan(const struct bench_options *options, const struct lane_options *lane_options,
-	struct lane_plan *plan)
+static void plan(const struct bench_options *options, struct retry_plan *plan)
 {
-	double stall_s = lane_options->stall_s > 0 ? lane_options->stall_s : STALL_S;
+	double stall_s = options->stall_s > 0 ? options->stall_s : STALL_S;
 	double timeout_s = fmin(TIMEOUT_MAX_S, TIMEOUT_OF_STALL * stall_s);
-	bool lock = lane_options->trigger && strcmp(lane_options->trigger, "lock") == 0;
-	(void)options;
-	if (lane_options->timeout_ms > 0)
-		timeout_s = lane_options->timeout_ms / 1e3;
+	bool lock = options->trigger && strcmp(options->trigger, "lock") == 0;
+	if (options->timeout_ms > 0)
+		timeout_s = options->timeout_ms / 1e3;
 	double before_s = lock ? LOCK_BEFORE_S : BEFORE_S;
-	double length_s = before_s + stall_s + lane_cure_s(RHO, stall_s, timeout_s) + AFTER_CURE_S;
-	*plan = (struct lane_plan){ .rho = RHO,
-		.trigger = lock ? LANE_LOCK : LANE_PAUSE,
-		.onset_ns = (uint64_t)(before_s * LANE_NS_PER_S),
-		.hold_ns = (uint64_t)(stall_s * LANE_NS_PER_S),
-		.timeout_ns = (uint64_t)(timeout_s * LANE_NS_PER_S),
-		.length_ns = (uint64_t)(length_s * LANE_NS_PER_S),
+	double length_s = before_s + stall_s + retry_cure_s(RHO, stall_s, timeout_s) + AFTER_CURE_S;
+	*plan = (struct retry_plan){ .rho = RHO,
+		.trigger = lock ? SCRIPT_LOCK : SCRIPT_PAUSE,
+		.onset_ns = (uint64_t)(before_s * BENCH_NS_PER_S),
+		.hold_ns = (uint64_t)(stall_s * BENCH_NS_PER_S),
+		.timeout_ns = (uint64_t)(timeout_s * BENCH_NS_PER_S),
+		.length_ns = (uint64_t)(length_s * BENCH_NS_PER_S),
 		.retries = 1,
 		.priorities = 1,
 		.workers = WORKERS,
-		.service_ms = lane_options->cpu ? 0 : SERVICE_MS,
-		.rows = lane_options->cpu ? CPU_ROWS : 1,
+		.service_ms = options->cpu ? 0 : SERVICE_MS,
+		.rows = options->cpu ? CPU_ROWS : 1,
 		.pool_mb = POOL_MB,
 		.window_ms = (uint32_t)(timeout_s * 1e3 / 8),
 		.threshold_ms = (uint32_t)(timeout_s * 1e3 / 10),
 		.slo_ms = (uint32_t)(timeout_s * 1e3 / 4) };
-	if (lane_options->trigger && strcmp(lane_options->trigger, "checkpoint") == 0)
+	if (options->trigger && strcmp(options->trigger, "checkpoint") == 0)
 		use_checkpoint(plan, stall_s);
 }
 
-const struct lane lane_stall = {
+const struct bench_case case_stall = {
 	.name = "stall",
-	.what = "live: load 0.93, the server stands still, clients time out and retry once",
-	.policies = "none,budget,gate,budget-large,none-47",
-	.plan = plan,
+	.server_what = "live: load 0.93, the server stands still, clients time out and retry once",
+	.server_policies = "none,budget,gate,budget-large,none-47",
+	.retry_plan = plan,
 };

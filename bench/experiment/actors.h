@@ -15,7 +15,7 @@ struct cast;
 
 struct cast_options {
 	struct target *target;
-	struct run_data *data;
+	struct samples *data;
 	const struct case_plan *plan;
 	uint64_t start_ns;	    /* of target_now_ns() */
 	bool culprits, waiting;	    /* who takes part beside the bystanders */

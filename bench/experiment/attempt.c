@@ -5,7 +5,7 @@
 static int run_judged(void *arg, struct disturbance *disturbance)
 {
 	struct attempt *attempt = arg;
-	run_data_free(attempt->data);
+	samples_free(attempt->data);
 	attempt->data = NULL;
 	if (run_execute(&attempt->setup, &attempt->data, attempt->error) != 0)
 		return -1;

@@ -14,7 +14,7 @@ struct attempt {
 	uint32_t runs;			      /* at most; one if disturbed ones are allowed */
 	char *error;			      /* of TARGET_ERROR_MAX */
 	/* results, of the last run */
-	struct run_data *data;	      /* free it */
+	struct samples *data;	      /* free it */
 	struct steadiness steadiness; /* of a reference */
 	struct disturbance disturbance;
 };

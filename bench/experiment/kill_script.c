@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#define LOOK_NS	      (50ull * LANE_NS_PER_MS)
-#define PAUSE_NS      (1000ull * LANE_NS_PER_MS) /* to see whether it helped */
+#define LOOK_NS	      (50ull * BENCH_NS_PER_MS)
+#define PAUSE_NS      (1000ull * BENCH_NS_PER_MS) /* to see whether it helped */
 #define LATE_PER_CENT 1
 #define LATE_LOOKS    2
 
@@ -20,28 +20,28 @@
 
 static void on_killed(void *arg, const struct wire_answer *answer)
 {
-	struct lane_killer *killer = arg;
+	struct kill_script *killer = arg;
 	const char *hit = wire_value(answer, 0, 0);
 	killer->asks = false;
 	if (answer->status != WIRE_OK || (hit[0] != 't' && hit[0] != '1'))
 		return;
 	killer->kills++;
 	killer->wrong += strtoul(wire_value(answer, 0, 1), NULL, 10) != killer->culprit;
-	killer->rest_ns = lane_session_now_ns(killer->session) + PAUSE_NS;
+	killer->rest_ns = server_session_now_ns(killer->session) + PAUSE_NS;
 }
 
-void lane_killer_hear(struct lane_killer *killer, uint64_t took_ns)
+void kill_script_hear(struct kill_script *killer, uint64_t took_ns)
 {
 	killer->answered++;
 	killer->late += took_ns > killer->slo_ns;
 }
 
-void lane_killer_step(struct lane_killer *killer, const struct crowd *crowd, uint64_t now_ns)
+void kill_script_step(struct kill_script *killer, const struct clients *clients, uint64_t now_ns)
 {
-	struct crowd_counts counts;
+	struct clients_counts counts;
 	if (now_ns < killer->next_ns)
 		return;
-	crowd_counts(crowd, &counts);
+	clients_counts(clients, &counts);
 	uint64_t left = counts.timeouts - killer->before.timeouts;
 	uint64_t judged = killer->answered + left, late = killer->late + left;
 	/* nothing answered although something was asked: everything waits */

@@ -30,10 +30,10 @@
 struct run {
 	const struct run_setup *setup;
 	struct target *target;
-	struct run_data *data;
+	struct samples *data;
 	struct live live;
 	struct loadgen loadgen; /* answers may come until the target is closed */
-	struct ticker ticker;
+	struct progress progress;
 	struct live_view last_tick;
 	_Atomic uint64_t start_ns; /* of target_now_ns(); UINT64_MAX while it is warmed */
 	uint64_t policy_state[POLICY_STATE];
@@ -59,7 +59,7 @@ static struct task_record *task_of(const struct run *run, uint64_t key)
 static struct cancel_record *add_cancel(
 	struct run *run, uint64_t serial, uint64_t key, uint64_t wasted_ns)
 {
-	struct run_data *data = run->data;
+	struct samples *data = run->data;
 	const struct task_record *task = task_of(run, key);
 	uint32_t room = task ? RUN_CANCELS_MAX : RUN_CANCELS_MAX / 2;
 	if (data->cancel_count >= room) {
@@ -108,8 +108,8 @@ static void announce(struct run *run, const struct task_record *task, uint64_t a
 		return;
 	snprintf(text, sizeof text, "%s%s", why,
 		*lines == LINES_MAX ? " (more are only counted)" : "");
-	ticker_cancel(&run->ticker, (double)at_ns / NS_PER_S, what, task ? task->name : "a request",
-		text);
+	progress_cancel(&run->progress, (double)at_ns / NS_PER_S, what,
+		task ? task->name : "a request", text);
 }
 
 static void on_decision(void *arg, const struct target_decision *decision)
@@ -182,8 +182,8 @@ static void say(struct run *run, uint64_t now_ns)
 	struct target_gauges gauges;
 	live_read(&run->live, &live);
 	target_read_gauges(run->target, &gauges);
-	ticker_line(
-		&run->ticker, (double)since_start(run, now_ns) / NS_PER_S, now_ns, &live, &gauges);
+	progress_line(&run->progress, (double)since_start(run, now_ns) / NS_PER_S, now_ns, &live,
+		&gauges);
 }
 
 static void tick(struct run *run)
@@ -265,10 +265,10 @@ static void fill_options(struct run *run, struct target_options *options)
 		setup->policy->apply(setup->value, options);
 }
 
-int run_execute(const struct run_setup *setup, struct run_data **data, char error[TARGET_ERROR_MAX])
+int run_execute(const struct run_setup *setup, struct samples **data, char error[TARGET_ERROR_MAX])
 {
 	struct run *run = calloc(1, sizeof *run);
-	if (!run || run_data_make(&run->data, setup->schedule, setup->slo_ns) != 0) {
+	if (!run || samples_make(&run->data, setup->schedule, setup->slo_ns) != 0) {
 		free(run);
 		snprintf(error, TARGET_ERROR_MAX, "out of memory for %zu requests",
 			setup->schedule->count);
@@ -285,7 +285,7 @@ int run_execute(const struct run_setup *setup, struct run_data **data, char erro
 		status = warm_up(&warm, run->target, setup->plan, setup->schedule->rate_qps,
 			setup->options->seed, error);
 		run->start_ns = target_now_ns() + LEAD_NS;
-		ticker_begin(&run->ticker, setup->title, setup->quiet, run->start_ns);
+		progress_start(&run->progress, setup->title, setup->quiet, run->start_ns);
 		if (status == 0)
 			status = drive(run, error);
 		target_close(run->target); /* the last answers come here */
@@ -297,7 +297,7 @@ int run_execute(const struct run_setup *setup, struct run_data **data, char erro
 			run->live.failure);
 	*data = run->data;
 	if (status != 0) {
-		run_data_free(run->data);
+		samples_free(run->data);
 		*data = NULL;
 	}
 	pthread_mutex_destroy(&run->lock);

@@ -24,14 +24,14 @@ struct run_setup {
 	bool quiet;
 };
 
-/* 0 and *data to be freed with run_data_free, or -1 with one line in error. */
-int run_execute(const struct run_setup *setup, struct run_data **data, char error[TARGET_ERROR_MAX])
+/* 0 and *data to be freed with samples_free, or -1 with one line in error. */
+int run_execute(const struct run_setup *setup, struct samples **data, char error[TARGET_ERROR_MAX])
 	__attribute__((warn_unused_result));
 
 #define RUN_SATURATE_DEPTH    64
 #define RUN_SATURATE_WARM_QPS 500
 /* Answers per second a closed loop gets out of the target with the case's questions: the median of
- * samples of sample_ns each that agree (steady.h). 0, or -1 with one line in error. */
+ * samples of sample_ns each that agree (stability.h). 0, or -1 with one line in error. */
 int run_saturation(const struct bench_options *options, const struct case_plan *plan,
 	uint64_t sample_ns, double *qps, struct disturbance *disturbance,
 	char error[TARGET_ERROR_MAX]) __attribute__((warn_unused_result));

@@ -123,7 +123,7 @@ static int measure_cell(void *arg, struct disturbance *disturbance)
 	struct cell *cell = arg;
 	const struct bench_options *options = cell->options;
 	struct measures *measures = &cell->measures;
-	const struct bench_policy *policy = bench_policy_find(cell->policy_text);
+	const struct bench_policy *policy = bench_policy_find(cell->policy_text, ENGINE_TARGET);
 	const char *colon = strchr(cell->policy_text, ':');
 	struct dumper dumpers[CASE_DUMPS_MAX];
 	_Atomic bool over = false;

@@ -80,7 +80,7 @@ int steady_saturation(
 
 /* ---- The reference --------------------------------------------------------------------------- */
 
-static double lost_share(const struct run_data *data)
+static double lost_share(const struct samples *data)
 {
 	size_t lost = 0, offered = data->schedule->count;
 	for (size_t i = 0; i < offered; i++)
@@ -89,7 +89,7 @@ static double lost_share(const struct run_data *data)
 	return offered ? (double)lost / (double)offered : 0;
 }
 
-void steady_disturbance(const struct run_data *data, double slo_ms, struct disturbance *disturbance)
+void steady_disturbance(const struct samples *data, double slo_ms, struct disturbance *disturbance)
 {
 	double lag_ms[WATCH_SECONDS_MAX];
 	uint32_t count = measure_lags(data, lag_ms, WATCH_SECONDS_MAX);
@@ -99,7 +99,7 @@ void steady_disturbance(const struct run_data *data, double slo_ms, struct distu
 		data->watch.seconds, lag_ms, count, DISTURBANCE_LAG_SHARE * slo_ms, disturbance);
 }
 
-static void rank_seconds(const struct run_data *data, struct steadiness *s, uint32_t *count)
+static void rank_seconds(const struct samples *data, struct steadiness *s, uint32_t *count)
 {
 	double ms[WATCH_SECONDS_MAX];
 	*count = measure_seconds(data, ms, WATCH_SECONDS_MAX);
@@ -111,7 +111,7 @@ static void rank_seconds(const struct run_data *data, struct steadiness *s, uint
 	s->worst_ms = quantile_of(ms, *count, 1);
 }
 
-struct steadiness steady_judge(const struct run_data *data, const struct steady_rules *rules)
+struct steadiness steady_judge(const struct samples *data, const struct steady_rules *rules)
 {
 	uint32_t count;
 	struct steadiness s = { .lost = lost_share(data) };

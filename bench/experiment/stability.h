@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * steady.h - is what all else is compared with worth it? The saturation and the reference are taken
+ * stability.h - is what all else is compared with worth it? The saturation and the reference are taken
  * again when they are not credible, and given up when they remain so.
  */
-#ifndef BENCH_STEADY_H
-#define BENCH_STEADY_H
+#ifndef BENCH_STABILITY_H
+#define BENCH_STABILITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,9 +53,8 @@ struct steadiness {
  * order of magnitude above the median one, and above the floor, below which it could not move the
  * SLO (with three seconds or more, all alike); when requests were lost; or when the median second
  * itself is slow. */
-struct steadiness steady_judge(const struct run_data *data, const struct steady_rules *rules);
+struct steadiness steady_judge(const struct samples *data, const struct steady_rules *rules);
 /* Of any run: what the machine gave to others, and a lag that matters beside this SLO. */
-void steady_disturbance(
-	const struct run_data *data, double slo_ms, struct disturbance *disturbance);
+void steady_disturbance(const struct samples *data, double slo_ms, struct disturbance *disturbance);
 
 #endif

@@ -22,10 +22,10 @@
 #define NO_CULPRIT_REFERENCE_S 10
 #define REFERENCE_SLO_NS       1000000000u /* of the reference, which fixes it: one nobody misses */
 #define SEED_STRIDE	       1000003u
-#define CONTESTANTS_MAX	       (OPTIONS_POLICIES_MAX + 2)
+#define ENTRIES_MAX	       (OPTIONS_POLICIES_MAX + 2)
 
 /* One row of the report in the making. */
-struct contestant {
+struct entry {
 	char title[OPTIONS_POLICY_BYTES];
 	char variant_text[OPTIONS_POLICY_BYTES];
 	const struct bench_policy *policy;
@@ -42,8 +42,8 @@ struct suite {
 	const struct bench_case *bench_case;
 	struct suite_result *result;
 	struct case_plan plan;
-	struct contestant contestants[CONTESTANTS_MAX]; /* [0] is the reference */
-	uint32_t contestant_count;
+	struct entry entries[ENTRIES_MAX]; /* [0] is the reference */
+	uint32_t entry_count;
 	uint32_t load_pct, seconds;
 	double saturation_qps, rate_qps;
 	uint64_t slo_ns;
@@ -53,54 +53,51 @@ struct suite {
 
 /* ---- Who takes part -------------------------------------------------------------------------- */
 
-static struct contestant *add_contestant(struct suite *suite, const char *title,
+static struct entry *add_entry(struct suite *suite, const char *title,
 	const struct bench_policy *policy, bool culprits, bool waiting)
 {
-	struct contestant *contestant = &suite->contestants[suite->contestant_count++];
-	*contestant =
-		(struct contestant){ .policy = policy, .culprits = culprits, .waiting = waiting };
-	snprintf(contestant->title, sizeof contestant->title, "%s", title);
+	struct entry *entry = &suite->entries[suite->entry_count++];
+	*entry = (struct entry){ .policy = policy, .culprits = culprits, .waiting = waiting };
+	snprintf(entry->title, sizeof entry->title, "%s", title);
 	const char *colon = strchr(title, ':');
 	if (colon) {
-		snprintf(
-			contestant->variant_text, sizeof contestant->variant_text, "%s", colon + 1);
-		contestant->variant = contestant->variant_text;
+		snprintf(entry->variant_text, sizeof entry->variant_text, "%s", colon + 1);
+		entry->variant = entry->variant_text;
 	}
-	return contestant;
+	return entry;
 }
 
-static void invite(struct suite *suite)
+static void add_entries(struct suite *suite)
 {
 	const struct bench_options *options = suite->options;
 	const struct bench_case *bench_case = suite->bench_case;
-	suite->contestant_count = 0;
-	add_contestant(suite, "reference", &policy_none, false, false);
+	suite->entry_count = 0;
+	add_entry(suite, "reference", &policy_none, false, false);
 	if (bench_case->control && !options->batch)
-		add_contestant(suite, bench_case->control, &policy_none, true, false);
+		add_entry(suite, bench_case->control, &policy_none, true, false);
 	for (uint32_t i = 0; i < options->policy_count; i++) {
-		const struct bench_policy *policy = bench_policy_find(options->policies[i]);
-		struct contestant *contestant =
-			add_contestant(suite, options->policies[i], policy, true, true);
-		contestant->is_none = policy == &policy_none;
+		const struct bench_policy *policy =
+			bench_policy_find(options->policies[i], ENGINE_TARGET);
+		struct entry *entry = add_entry(suite, options->policies[i], policy, true, true);
+		entry->is_none = policy == &policy_none;
 	}
 }
 
-static int seat(struct suite *suite)
+static int alloc_measures(struct suite *suite)
 {
-	for (uint32_t i = 0; i < suite->contestant_count; i++) {
-		suite->contestants[i].measures =
-			calloc(suite->options->reps, sizeof(struct measures));
-		if (!suite->contestants[i].measures)
+	for (uint32_t i = 0; i < suite->entry_count; i++) {
+		suite->entries[i].measures = calloc(suite->options->reps, sizeof(struct measures));
+		if (!suite->entries[i].measures)
 			return -1;
 	}
 	return 0;
 }
 
-static void dismiss(struct suite *suite)
+static void free_measures(struct suite *suite)
 {
-	for (uint32_t i = 0; i < suite->contestant_count; i++)
-		free(suite->contestants[i].measures);
-	suite->contestant_count = 0;
+	for (uint32_t i = 0; i < suite->entry_count; i++)
+		free(suite->entries[i].measures);
+	suite->entry_count = 0;
 }
 
 /* ---- One run --------------------------------------------------------------------------------- */
@@ -123,25 +120,25 @@ static int make_schedule(struct suite *suite, uint32_t rep, uint64_t length_ns,
 }
 
 static void run_title(
-	const struct suite *suite, const struct contestant *contestant, char *title, size_t size)
+	const struct suite *suite, const struct entry *entry, char *title, size_t size)
 {
 	if (suite->bench_case->levels_pct[1])
-		snprintf(title, size, "%s %u%%", contestant->title, suite->load_pct);
+		snprintf(title, size, "%s %u%%", entry->title, suite->load_pct);
 	else
-		snprintf(title, size, "%s", contestant->title);
+		snprintf(title, size, "%s", entry->title);
 }
 
 /* An attempt's title, schedule and limit are the caller's. */
-static struct run_setup setup_of(struct suite *suite, const struct contestant *contestant)
+static struct run_setup setup_of(struct suite *suite, const struct entry *entry)
 {
 	return (struct run_setup){ .options = suite->options,
 		.plan = &suite->plan,
 		.slo_ns = suite->slo_ns,
-		.policy = contestant->policy,
-		.variant = contestant->variant,
-		.value = contestant->value,
-		.culprits = contestant->culprits,
-		.waiting = contestant->waiting,
+		.policy = entry->policy,
+		.variant = entry->variant,
+		.value = entry->value,
+		.culprits = entry->culprits,
+		.waiting = entry->waiting,
 		.quiet = suite->options->quiet };
 }
 
@@ -207,23 +204,22 @@ static void trial_plan(const struct suite *suite, struct case_plan *plan)
 	}
 }
 
-static int try_value(
-	struct suite *suite, struct contestant *contestant, double value, double *goodput_qps)
+static int try_value(struct suite *suite, struct entry *entry, double value, double *goodput_qps)
 {
 	struct case_plan plan;
 	struct schedule schedule;
 	struct spans all = { 0 };
 	struct measures *measures = calloc(1, sizeof *measures);
 	trial_plan(suite, &plan);
-	contestant->value = value;
+	entry->value = value;
 	if (!measures || make_schedule(suite, 0, TRIAL_NS, &plan, &schedule) != 0) {
 		free(measures);
 		return -1;
 	}
-	struct attempt attempt = { .setup = setup_of(suite, contestant),
+	struct attempt attempt = { .setup = setup_of(suite, entry),
 		.runs = 1 + DISTURBANCE_EXTRA_RUNS,
 		.error = suite->error };
-	attempt.setup.title = contestant->title;
+	attempt.setup.title = entry->title;
 	attempt.setup.plan = &plan;
 	attempt.setup.schedule = &schedule;
 	attempt.setup.quiet = true;
@@ -231,18 +227,17 @@ static int try_value(
 	if (status == 0) {
 		measure_run(attempt.data, &all, measures);
 		*goodput_qps = measures->goodput_qps;
-		contestant->tuned_disturbed |= attempt.disturbance.disturbed;
+		entry->tuned_disturbed |= attempt.disturbance.disturbed;
 	}
-	run_data_free(attempt.data);
+	samples_free(attempt.data);
 	schedule_free(&schedule);
 	free(measures);
 	return status;
 }
 
-static int tune(
-	struct suite *suite, struct contestant *contestant, const struct measures *reference)
+static int tune(struct suite *suite, struct entry *entry, const struct measures *reference)
 {
-	const struct bench_policy *policy = contestant->policy;
+	const struct bench_policy *policy = entry->policy;
 	double values[POLICY_CANDIDATES_MAX], best = 0, best_qps = -1, goodput_qps;
 	struct policy_basis basis = { .slo_ms = (double)suite->slo_ns / 1e6,
 		.reference_p99_ms = reference->corrected.p99_ms,
@@ -251,29 +246,28 @@ static int tune(
 		.saturation_qps = fmax(suite->saturation_qps, suite->rate_qps) };
 	uint32_t count = policy->candidates(&basis, values);
 	for (uint32_t i = 0; i < count; i++) {
-		if (try_value(suite, contestant, values[i], &goodput_qps) != 0)
+		if (try_value(suite, entry, values[i], &goodput_qps) != 0)
 			return -1;
 		char text[48];
 		policy->describe(values[i], text, sizeof text);
 		if (!suite->options->quiet)
-			fprintf(stderr, "%-14s trial: %s gives goodput %.0f/s\n", contestant->title,
+			fprintf(stderr, "%-14s trial: %s gives goodput %.0f/s\n", entry->title,
 				text, goodput_qps);
 		if (goodput_qps > best_qps) {
 			best = values[i];
 			best_qps = goodput_qps;
 		}
 	}
-	contestant->value = best;
-	policy->describe(best, contestant->setting, sizeof contestant->setting);
+	entry->value = best;
+	policy->describe(best, entry->setting, sizeof entry->setting);
 	return 0;
 }
 
 /* ---- One repetition -------------------------------------------------------------------------- */
 
-static int keep_trace(
-	struct suite *suite, const struct contestant *contestant, const struct attempt *attempt)
+static int keep_trace(struct suite *suite, const struct entry *entry, const struct attempt *attempt)
 {
-	const struct run_data *data = attempt->data;
+	const struct samples *data = attempt->data;
 	struct suite_result *result = suite->result;
 	if (result->trace_count == SUMMARY_ROWS_MAX)
 		return 0;
@@ -286,7 +280,7 @@ static int keep_trace(
 		snprintf(suite->error, TARGET_ERROR_MAX, "out of memory");
 		return -1;
 	}
-	snprintf(trace->policy, sizeof trace->policy, "%s", contestant->title);
+	snprintf(trace->policy, sizeof trace->policy, "%s", entry->title);
 	trace->disturbed = attempt->disturbance.disturbed;
 	measure_bins(data, trace->due, trace->late, trace->bin_count);
 	return 0;
@@ -320,14 +314,14 @@ static void default_spans(
 struct repetition {
 	uint32_t number;
 	struct schedule run, reference; /* the same times, but for a case without a culprit */
-	struct attempt attempts[CONTESTANTS_MAX];
+	struct attempt attempts[ENTRIES_MAX];
 };
 
 static void prepare(struct suite *suite, struct repetition *repetition, uint32_t i)
 {
-	const struct contestant *contestant = &suite->contestants[i];
+	const struct entry *entry = &suite->entries[i];
 	struct attempt *attempt = &repetition->attempts[i];
-	*attempt = (struct attempt){ .setup = setup_of(suite, contestant),
+	*attempt = (struct attempt){ .setup = setup_of(suite, entry),
 		.runs = i ? 1 + DISTURBANCE_EXTRA_RUNS : STEADY_REFERENCES,
 		.error = suite->error };
 	attempt->setup.schedule = i ? &repetition->run : &repetition->reference;
@@ -336,7 +330,7 @@ static void prepare(struct suite *suite, struct repetition *repetition, uint32_t
 /* The first one fixes the SLO. 0; -1; or DISTURBANCE_EXIT_STATUS: none is to be had. */
 static int take_reference(struct suite *suite, struct repetition *repetition)
 {
-	struct contestant *contestant = &suite->contestants[0];
+	struct entry *entry = &suite->entries[0];
 	struct attempt *attempt = &repetition->attempts[0];
 	/* The seconds of a case without a culprit differ: there are steps in its load. */
 	const struct steady_rules rules = { .slo_ratio = suite->options->slo_ratio,
@@ -353,22 +347,22 @@ static int take_reference(struct suite *suite, struct repetition *repetition)
 		fix_slo(suite, &attempt->steadiness);
 	attempt->data->slo_ns = suite->slo_ns;
 	struct spans all = { 0 };
-	measure_run(attempt->data, &all, &contestant->measures[repetition->number]);
+	measure_run(attempt->data, &all, &entry->measures[repetition->number]);
 	return 0;
 }
 
 /* Policies take turns within a repetition, so that what changes slowly on the machine hits all. */
 static int run_all(struct suite *suite, struct repetition *repetition)
 {
-	for (uint32_t i = 0; i < suite->contestant_count; i++) {
-		struct contestant *contestant = &suite->contestants[i];
-		const struct measures *reference = suite->contestants[0].measures;
+	for (uint32_t i = 0; i < suite->entry_count; i++) {
+		struct entry *entry = &suite->entries[i];
+		const struct measures *reference = suite->entries[0].measures;
 		char title[OPTIONS_POLICY_BYTES + 16];
-		if (repetition->number == 0 && contestant->policy->candidates &&
-			tune(suite, contestant, reference) != 0)
+		if (repetition->number == 0 && entry->policy->candidates &&
+			tune(suite, entry, reference) != 0)
 			return -1;
 		prepare(suite, repetition, i);
-		run_title(suite, contestant, title, sizeof title);
+		run_title(suite, entry, title, sizeof title);
 		repetition->attempts[i].setup.title = title;
 		int status = i ? attempt_make(&repetition->attempts[i])
 			       : take_reference(suite, repetition);
@@ -381,17 +375,17 @@ static int run_all(struct suite *suite, struct repetition *repetition)
 static int measure_all(struct suite *suite, struct repetition *repetition, struct spans *spans)
 {
 	int status = 0;
-	for (uint32_t i = 0; i < suite->contestant_count; i++)
-		if (suite->contestants[i].is_none)
+	for (uint32_t i = 0; i < suite->entry_count; i++)
+		if (suite->entries[i].is_none)
 			measure_spans(repetition->attempts[i].data, spans);
-	for (uint32_t i = 0; status == 0 && i < suite->contestant_count; i++) {
+	for (uint32_t i = 0; status == 0 && i < suite->entry_count; i++) {
 		const struct attempt *attempt = &repetition->attempts[i];
-		struct contestant *contestant = &suite->contestants[i];
-		struct measures *measures = &contestant->measures[repetition->number];
+		struct entry *entry = &suite->entries[i];
+		struct measures *measures = &entry->measures[repetition->number];
 		measure_run(attempt->data, spans, measures);
 		measures->disturbance = attempt->disturbance;
 		if (repetition->number == 0)
-			status = keep_trace(suite, contestant, attempt);
+			status = keep_trace(suite, entry, attempt);
 	}
 	if (repetition->number == 0)
 		suite->result->spans = *spans;
@@ -401,8 +395,8 @@ static int measure_all(struct suite *suite, struct repetition *repetition, struc
 /* Without its reference a later repetition is left out. */
 static int leave_out(struct suite *suite, uint32_t rep)
 {
-	for (uint32_t i = 0; i < suite->contestant_count; i++)
-		suite->contestants[i].measures[rep] = (struct measures){ .missing = true };
+	for (uint32_t i = 0; i < suite->entry_count; i++)
+		suite->entries[i].measures[rep] = (struct measures){ .missing = true };
 	if (!suite->options->quiet)
 		fprintf(stderr, "repetition %u is left out: %s\n", rep + 1, suite->error);
 	return 0;
@@ -424,8 +418,8 @@ static int repeat_once(struct suite *suite, uint32_t rep)
 	}
 	if (status == 0)
 		status = measure_all(suite, &repetition, &spans);
-	for (uint32_t i = 0; i < suite->contestant_count; i++)
-		run_data_free(repetition.attempts[i].data);
+	for (uint32_t i = 0; i < suite->entry_count; i++)
+		samples_free(repetition.attempts[i].data);
 	schedule_free(&repetition.run);
 	schedule_free(&repetition.reference);
 	return status == DISTURBANCE_EXIT_STATUS && rep > 0 ? leave_out(suite, rep) : status;
@@ -436,20 +430,20 @@ static int repeat_once(struct suite *suite, uint32_t rep)
 static void add_rows(struct suite *suite)
 {
 	struct summary *summary = &suite->result->summary;
-	for (uint32_t i = 0; i < suite->contestant_count; i++) {
-		const struct contestant *contestant = &suite->contestants[i];
+	for (uint32_t i = 0; i < suite->entry_count; i++) {
+		const struct entry *entry = &suite->entries[i];
 		if (summary->row_count == SUMMARY_ROWS_MAX)
 			return;
 		struct summary_row *row = &summary->rows[summary->row_count++];
-		snprintf(row->policy, sizeof row->policy, "%s", contestant->title);
-		snprintf(row->setting, sizeof row->setting, "%s", contestant->setting);
+		snprintf(row->policy, sizeof row->policy, "%s", entry->title);
+		snprintf(row->setting, sizeof row->setting, "%s", entry->setting);
 		row->load_pct = suite->load_pct;
 		row->rate_qps = suite->rate_qps;
 		row->slo_ms = (double)suite->slo_ns / 1e6;
-		row->disturbed = suite->rate_disturbed || suite->slo_disturbed ||
-				 contestant->tuned_disturbed;
-		summary_fill(row, contestant->measures, suite->contestants[0].measures,
-			suite->options->reps);
+		row->disturbed =
+			suite->rate_disturbed || suite->slo_disturbed || entry->tuned_disturbed;
+		summary_fill(
+			row, entry->measures, suite->entries[0].measures, suite->options->reps);
 	}
 }
 
@@ -467,8 +461,8 @@ static int run_level(struct suite *suite)
 	int status = find_rate(suite);
 	suite->plan.rate_qps = suite->rate_qps;
 	plan_case(suite);
-	invite(suite);
-	if (status == 0 && seat(suite) != 0) {
+	add_entries(suite);
+	if (status == 0 && alloc_measures(suite) != 0) {
 		snprintf(suite->error, TARGET_ERROR_MAX, "out of memory");
 		status = -1;
 	}
@@ -476,7 +470,7 @@ static int run_level(struct suite *suite)
 		status = repeat_once(suite, rep);
 	if (status == 0)
 		add_rows(suite);
-	dismiss(suite);
+	free_measures(suite);
 	return status;
 }
 

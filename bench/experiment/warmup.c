@@ -40,7 +40,7 @@ int warm_up(struct warm *warm, struct target *target, const struct case_plan *pl
 		.rate_qps = rate_qps,
 		.length_ns = WARM_UP_NS };
 	if (schedule_make(&options, &warm->schedule, &why) != 0 ||
-		run_data_make(&warm->data, &warm->schedule, WARM_SLO_NS) != 0) {
+		samples_make(&warm->data, &warm->schedule, WARM_SLO_NS) != 0) {
 		snprintf(error, TARGET_ERROR_MAX, "%s", why);
 		return -1;
 	}
@@ -59,6 +59,6 @@ int warm_up(struct warm *warm, struct target *target, const struct case_plan *pl
 
 void warm_free(struct warm *warm)
 {
-	run_data_free(warm->data);
+	samples_free(warm->data);
 	schedule_free(&warm->schedule);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warm.h - brings a freshly opened target to the state in which a run may begin.
+ * warmup.h - brings a freshly opened target to the state in which a run may begin.
  */
-#ifndef BENCH_WARM_H
-#define BENCH_WARM_H
+#ifndef BENCH_WARMUP_H
+#define BENCH_WARMUP_H
 
 #include "bench/cases/case.h"
 #include "bench/load/loadgen.h"
@@ -12,7 +12,7 @@
 
 struct warm { /* must outlive the target: late answers land in it */
 	struct schedule schedule;
-	struct run_data *data;
+	struct samples *data;
 	struct live live;
 	struct loadgen loadgen;
 };

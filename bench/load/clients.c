@@ -26,16 +26,16 @@ struct later { /* a retry for an instant */
 	uint32_t request;
 };
 
-struct crowd {
-	struct crowd_options options;
-	struct crowd_request *requests;
+struct clients {
+	struct clients_options options;
+	struct clients_request *requests;
 	size_t request_count, next_due;
 	struct attempt *attempts; /* in the order they were sent, so deadlines are in order too */
 	size_t attempt_count, attempt_room, next_deadline;
 	struct later *later; /* a heap by at_ns, then request; never more than requests */
 	size_t later_count;
 	struct cancel_bucket budget;
-	struct crowd_counts counts;
+	struct clients_counts counts;
 };
 
 /* ---- Retries in waiting: a binary heap ------------------------------------------------------- */
@@ -52,20 +52,20 @@ static void swap(struct later *a, struct later *b)
 	*b = kept;
 }
 
-static void later_add(struct crowd *crowd, uint64_t at_ns, uint32_t request)
+static void later_add(struct clients *clients, uint64_t at_ns, uint32_t request)
 {
-	struct later *heap = crowd->later;
-	size_t at = crowd->later_count++;
+	struct later *heap = clients->later;
+	size_t at = clients->later_count++;
 	heap[at] = (struct later){ .at_ns = at_ns, .request = request };
 	for (; at > 0 && is_sooner(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
 		swap(&heap[at], &heap[(at - 1) / 2]);
 }
 
-static uint32_t later_take(struct crowd *crowd)
+static uint32_t later_take(struct clients *clients)
 {
-	struct later *heap = crowd->later;
+	struct later *heap = clients->later;
 	uint32_t request = heap[0].request;
-	size_t at = 0, count = --crowd->later_count;
+	size_t at = 0, count = --clients->later_count;
 	heap[0] = heap[count];
 	for (size_t child = 1; child < count; child = 2 * at + 1) {
 		if (child + 1 < count && is_sooner(&heap[child + 1], &heap[child]))
@@ -80,214 +80,217 @@ static uint32_t later_take(struct crowd *crowd)
 
 /* ---- Outcomes -------------------------------------------------------------------------------- */
 
-static void end(struct crowd *crowd, struct crowd_request *request, uint64_t now_ns,
-	enum crowd_outcome outcome)
+static void end(struct clients *clients, struct clients_request *request, uint64_t now_ns,
+	enum clients_outcome outcome)
 {
 	request->outcome = (uint8_t)outcome;
 	request->done_ns = now_ns;
-	crowd->counts.ended++;
-	crowd->counts.good += outcome == CROWD_SUCCESS;
+	clients->counts.ended++;
+	clients->counts.good += outcome == CLIENTS_SUCCESS;
 }
 
-static bool may_retry(struct crowd *crowd, const struct crowd_request *request, uint64_t now_ns)
+static bool may_retry(
+	struct clients *clients, const struct clients_request *request, uint64_t now_ns)
 {
-	if (request->attempts > crowd->options.retries)
+	if (request->attempts > clients->options.retries)
 		return false;
-	if (!crowd->options.budget_milli_per_s ||
-		cancel_bucket_admit(&crowd->budget, now_ns, MILLI))
+	if (!clients->options.budget_milli_per_s ||
+		cancel_bucket_admit(&clients->budget, now_ns, MILLI))
 		return true;
-	crowd->counts.denied++;
+	clients->counts.denied++;
 	return false;
 }
 
 /* An attempt came to nothing: another at `at_ns`, or the end. */
-static void fail(struct crowd *crowd, uint32_t index, uint64_t now_ns, uint64_t at_ns,
-	enum crowd_outcome outcome)
+static void fail(struct clients *clients, uint32_t index, uint64_t now_ns, uint64_t at_ns,
+	enum clients_outcome outcome)
 {
-	struct crowd_request *request = &crowd->requests[index];
-	if (!may_retry(crowd, request, now_ns)) {
-		end(crowd, request, now_ns, outcome);
+	struct clients_request *request = &clients->requests[index];
+	if (!may_retry(clients, request, now_ns)) {
+		end(clients, request, now_ns, outcome);
 		return;
 	}
-	later_add(crowd, at_ns, index);
+	later_add(clients, at_ns, index);
 }
 
-static void refuse(struct crowd *crowd, uint32_t index, uint64_t now_ns, uint64_t retry_after_ns)
+static void refuse(
+	struct clients *clients, uint32_t index, uint64_t now_ns, uint64_t retry_after_ns)
 {
-	switch (crowd->options.on_refusal) {
-	case CROWD_GIVE_UP:
-		end(crowd, &crowd->requests[index], now_ns, CROWD_REFUSED);
+	switch (clients->options.on_refusal) {
+	case CLIENTS_GIVE_UP:
+		end(clients, &clients->requests[index], now_ns, CLIENTS_REFUSED);
 		break;
-	case CROWD_RETRY:
-		fail(crowd, index, now_ns, now_ns, CROWD_REFUSED);
+	case CLIENTS_RETRY:
+		fail(clients, index, now_ns, now_ns, CLIENTS_REFUSED);
 		break;
-	case CROWD_RETRY_LATER:
-		fail(crowd, index, now_ns, now_ns + retry_after_ns, CROWD_REFUSED);
+	case CLIENTS_RETRY_LATER:
+		fail(clients, index, now_ns, now_ns + retry_after_ns, CLIENTS_REFUSED);
 		break;
 	}
 }
 
-void crowd_expire(struct crowd *crowd, uint64_t now_ns)
+void clients_expire(struct clients *clients, uint64_t now_ns)
 {
-	for (; crowd->next_deadline < crowd->attempt_count; crowd->next_deadline++) {
-		struct attempt *attempt = &crowd->attempts[crowd->next_deadline];
+	for (; clients->next_deadline < clients->attempt_count; clients->next_deadline++) {
+		struct attempt *attempt = &clients->attempts[clients->next_deadline];
 		if (attempt->state != ATTEMPT_WAITED_FOR)
 			continue;
 		if (attempt->deadline_ns > now_ns)
 			break;
 		attempt->state = ATTEMPT_LEFT;
-		crowd->counts.timeouts++;
-		fail(crowd, attempt->request, now_ns, now_ns, CROWD_TIMED_OUT);
+		clients->counts.timeouts++;
+		fail(clients, attempt->request, now_ns, now_ns, CLIENTS_TIMED_OUT);
 	}
 }
 
-void crowd_answered(struct crowd *crowd, uint64_t number, uint64_t now_ns, enum crowd_reply reply,
-	uint64_t retry_after_ns)
+void clients_answered(struct clients *clients, uint64_t number, uint64_t now_ns,
+	enum clients_reply reply, uint64_t retry_after_ns)
 {
-	struct attempt *attempt = &crowd->attempts[number];
+	struct attempt *attempt = &clients->attempts[number];
 	bool waited_for = attempt->state == ATTEMPT_WAITED_FOR;
 	attempt->state = ATTEMPT_ANSWERED;
-	crowd->counts.refused += reply == CROWD_REPLY_REFUSED;
-	crowd->counts.errors += reply == CROWD_REPLY_ERROR;
-	crowd->counts.late += !waited_for;
+	clients->counts.refused += reply == CLIENTS_REPLY_REFUSED;
+	clients->counts.errors += reply == CLIENTS_REPLY_ERROR;
+	clients->counts.late += !waited_for;
 	if (!waited_for)
 		return;
-	if (reply == CROWD_REPLY_OK)
-		end(crowd, &crowd->requests[attempt->request], now_ns, CROWD_SUCCESS);
-	else if (reply == CROWD_REPLY_REFUSED)
-		refuse(crowd, attempt->request, now_ns, retry_after_ns);
+	if (reply == CLIENTS_REPLY_OK)
+		end(clients, &clients->requests[attempt->request], now_ns, CLIENTS_SUCCESS);
+	else if (reply == CLIENTS_REPLY_REFUSED)
+		refuse(clients, attempt->request, now_ns, retry_after_ns);
 	else
-		fail(crowd, attempt->request, now_ns, now_ns, CROWD_FAILED);
+		fail(clients, attempt->request, now_ns, now_ns, CLIENTS_FAILED);
 }
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
-static int grow(struct crowd *crowd)
+static int grow(struct clients *clients)
 {
-	size_t room = crowd->attempt_room * 2;
-	struct attempt *more = realloc(crowd->attempts, room * sizeof *more);
+	size_t room = clients->attempt_room * 2;
+	struct attempt *more = realloc(clients->attempts, room * sizeof *more);
 	if (!more)
 		return -1;
-	crowd->attempts = more;
-	crowd->attempt_room = room;
+	clients->attempts = more;
+	clients->attempt_room = room;
 	return 0;
 }
 
-static int64_t send_attempt(struct crowd *crowd, uint32_t index, uint64_t now_ns)
+static int64_t send_attempt(struct clients *clients, uint32_t index, uint64_t now_ns)
 {
-	if (crowd->attempt_count == crowd->attempt_room && grow(crowd) != 0)
+	if (clients->attempt_count == clients->attempt_room && grow(clients) != 0)
 		return -1;
-	crowd->attempts[crowd->attempt_count] = (struct attempt){ .request = index,
+	clients->attempts[clients->attempt_count] = (struct attempt){ .request = index,
 		.state = ATTEMPT_WAITED_FOR,
-		.deadline_ns = now_ns + crowd->options.timeout_ns };
-	crowd->counts.attempts++;
-	crowd->counts.retries += crowd->requests[index].attempts > 0;
-	crowd->requests[index].attempts++;
-	return (int64_t)crowd->attempt_count++;
+		.deadline_ns = now_ns + clients->options.timeout_ns };
+	clients->counts.attempts++;
+	clients->counts.retries += clients->requests[index].attempts > 0;
+	clients->requests[index].attempts++;
+	return (int64_t)clients->attempt_count++;
 }
 
-int64_t crowd_take(struct crowd *crowd, uint64_t now_ns, const struct crowd_request **request)
+int64_t clients_take(
+	struct clients *clients, uint64_t now_ns, const struct clients_request **request)
 {
 	uint32_t index;
-	if (crowd->later_count && crowd->later[0].at_ns <= now_ns) {
-		index = later_take(crowd);
-	} else if (crowd->next_due < crowd->request_count &&
-		   crowd->requests[crowd->next_due].due_ns <= now_ns) {
-		index = (uint32_t)crowd->next_due++;
-		crowd->counts.offered++;
+	if (clients->later_count && clients->later[0].at_ns <= now_ns) {
+		index = later_take(clients);
+	} else if (clients->next_due < clients->request_count &&
+		   clients->requests[clients->next_due].due_ns <= now_ns) {
+		index = (uint32_t)clients->next_due++;
+		clients->counts.offered++;
 	} else {
 		return -1;
 	}
-	*request = &crowd->requests[index];
-	int64_t number = send_attempt(crowd, index, now_ns);
+	*request = &clients->requests[index];
+	int64_t number = send_attempt(clients, index, now_ns);
 	if (number < 0)
-		end(crowd, &crowd->requests[index], now_ns, CROWD_FAILED);
+		end(clients, &clients->requests[index], now_ns, CLIENTS_FAILED);
 	return number;
 }
 
-uint64_t crowd_next_ns(const struct crowd *crowd)
+uint64_t clients_next_ns(const struct clients *clients)
 {
 	uint64_t next_ns = UINT64_MAX;
 	/* an answered one only makes it early */
-	if (crowd->next_deadline < crowd->attempt_count)
-		next_ns = crowd->attempts[crowd->next_deadline].deadline_ns;
-	if (crowd->later_count && crowd->later[0].at_ns < next_ns)
-		next_ns = crowd->later[0].at_ns;
-	if (crowd->next_due < crowd->request_count &&
-		crowd->requests[crowd->next_due].due_ns < next_ns)
-		next_ns = crowd->requests[crowd->next_due].due_ns;
+	if (clients->next_deadline < clients->attempt_count)
+		next_ns = clients->attempts[clients->next_deadline].deadline_ns;
+	if (clients->later_count && clients->later[0].at_ns < next_ns)
+		next_ns = clients->later[0].at_ns;
+	if (clients->next_due < clients->request_count &&
+		clients->requests[clients->next_due].due_ns < next_ns)
+		next_ns = clients->requests[clients->next_due].due_ns;
 	return next_ns;
 }
 
-/* ---- The crowd ------------------------------------------------------------------------------- */
+/* ---- The clients ------------------------------------------------------------------------------- */
 
-static void fill_requests(struct crowd *crowd)
+static void fill_requests(struct clients *clients)
 {
-	const struct schedule *schedule = crowd->options.schedule;
-	uint32_t priorities = crowd->options.priorities;
+	const struct schedule *schedule = clients->options.schedule;
+	uint32_t priorities = clients->options.priorities;
 	for (size_t i = 0; i < schedule->count; i++) {
 		uint64_t draw = schedule->arrivals[i].draw, mix = draw;
-		crowd->requests[i] = (struct crowd_request){
+		clients->requests[i] = (struct clients_request){
 			.due_ns = schedule->arrivals[i].due_ns,
 			.draw = draw,
-			.user = (uint16_t)random_below(random_mix(&mix), CROWD_USERS),
+			.user = (uint16_t)random_below(random_mix(&mix), CLIENTS_USERS),
 			.priority = (uint8_t)random_below(random_mix(&mix), priorities),
 		};
 	}
 }
 
-static int fill(struct crowd *crowd)
+static int fill(struct clients *clients)
 {
-	struct crowd_options *options = &crowd->options;
+	struct clients_options *options = &clients->options;
 	const struct cancel_bucket_options budget = { .struct_size = sizeof budget,
 		.rate = options->budget_milli_per_s,
 		.burst = (uint64_t)(options->budget_burst ? options->budget_burst : 1) * MILLI,
 		.per_ns = NS_PER_S };
-	crowd->request_count = options->schedule->count;
-	crowd->attempt_room = ATTEMPTS_FIRST;
-	crowd->requests = calloc(crowd->request_count + 1, sizeof *crowd->requests);
-	crowd->later = calloc(crowd->request_count + 1, sizeof *crowd->later);
-	crowd->attempts = calloc(crowd->attempt_room, sizeof *crowd->attempts);
-	if (!crowd->requests || !crowd->later || !crowd->attempts ||
-		cancel_bucket_init(&crowd->budget, &budget) < 0)
+	clients->request_count = options->schedule->count;
+	clients->attempt_room = ATTEMPTS_FIRST;
+	clients->requests = calloc(clients->request_count + 1, sizeof *clients->requests);
+	clients->later = calloc(clients->request_count + 1, sizeof *clients->later);
+	clients->attempts = calloc(clients->attempt_room, sizeof *clients->attempts);
+	if (!clients->requests || !clients->later || !clients->attempts ||
+		cancel_bucket_init(&clients->budget, &budget) < 0)
 		return -1;
-	fill_requests(crowd);
+	fill_requests(clients);
 	options->schedule = NULL;
 	return 0;
 }
 
-struct crowd *crowd_new(const struct crowd_options *options)
+struct clients *clients_new(const struct clients_options *options)
 {
-	struct crowd *crowd = calloc(1, sizeof *crowd);
-	if (!crowd)
+	struct clients *clients = calloc(1, sizeof *clients);
+	if (!clients)
 		return NULL;
-	crowd->options = *options;
-	if (!crowd->options.priorities)
-		crowd->options.priorities = 1;
+	clients->options = *options;
+	if (!clients->options.priorities)
+		clients->options.priorities = 1;
 	if (options->struct_size == sizeof *options && options->timeout_ns &&
-		crowd->options.priorities <= CROWD_PRIORITIES && fill(crowd) == 0)
-		return crowd;
-	crowd_free(crowd);
+		clients->options.priorities <= CLIENTS_PRIORITIES && fill(clients) == 0)
+		return clients;
+	clients_free(clients);
 	return NULL;
 }
 
-void crowd_free(struct crowd *crowd)
+void clients_free(struct clients *clients)
 {
-	if (!crowd)
+	if (!clients)
 		return;
-	free(crowd->requests);
-	free(crowd->later);
-	free(crowd->attempts);
-	free(crowd);
+	free(clients->requests);
+	free(clients->later);
+	free(clients->attempts);
+	free(clients);
 }
 
-void crowd_counts(const struct crowd *crowd, struct crowd_counts *counts)
+void clients_counts(const struct clients *clients, struct clients_counts *counts)
 {
-	*counts = crowd->counts;
+	*counts = clients->counts;
 }
 
-const struct crowd_request *crowd_requests(const struct crowd *crowd, size_t *count)
+const struct clients_request *clients_requests(const struct clients *clients, size_t *count)
 {
-	*count = crowd->request_count;
-	return crowd->requests;
+	*count = clients->request_count;
+	return clients->requests;
 }

@@ -17,7 +17,7 @@ typedef void (*loadgen_ask)(const void *arg, uint64_t draw, struct target_reques
 
 struct loadgen {
 	struct target *target;
-	struct run_data *data;
+	struct samples *data;
 	struct live *live;
 	loadgen_ask ask;
 	const void *ask_arg;

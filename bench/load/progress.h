@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ticker.h - a run's lines on standard error: one a second, and one for each thing cancelled.
+ * progress.h - a run's lines on standard error: one a second, and one for each thing cancelled.
  */
-#ifndef BENCH_TICKER_H
-#define BENCH_TICKER_H
+#ifndef BENCH_PROGRESS_H
+#define BENCH_PROGRESS_H
 
 #include <stdbool.h>
 
 #include "bench/load/live.h"
 #include "bench/target/target.h"
 
-struct ticker {
+struct progress {
 	const char *title;
 	bool quiet;
 	struct live_view last;
@@ -18,11 +18,11 @@ struct ticker {
 	uint64_t last_ns;
 };
 
-void ticker_begin(struct ticker *ticker, const char *title, bool quiet, uint64_t now_ns);
+void progress_start(struct progress *progress, const char *title, bool quiet, uint64_t now_ns);
 /* The line of the second that ended at now_ns; at_s since the run's start. */
-void ticker_line(struct ticker *ticker, double at_s, uint64_t now_ns, const struct live_view *live,
-	const struct target_gauges *gauges);
-void ticker_cancel(const struct ticker *ticker, double at_s, const char *what, const char *name,
-	const char *why);
+void progress_line(struct progress *progress, double at_s, uint64_t now_ns,
+	const struct live_view *live, const struct target_gauges *gauges);
+void progress_cancel(const struct progress *progress, double at_s, const char *what,
+	const char *name, const char *why);
 
 #endif

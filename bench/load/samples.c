@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-int run_data_make(struct run_data **data, const struct schedule *schedule, uint64_t slo_ns)
+int samples_make(struct samples **data, const struct schedule *schedule, uint64_t slo_ns)
 {
-	struct run_data *made = calloc(1, sizeof *made);
+	struct samples *made = calloc(1, sizeof *made);
 	if (!made)
 		return -1;
 	made->outcomes = calloc(schedule->count + 1, sizeof *made->outcomes);
@@ -21,7 +21,7 @@ int run_data_make(struct run_data **data, const struct schedule *schedule, uint6
 	return 0;
 }
 
-void run_data_free(struct run_data *data)
+void samples_free(struct samples *data)
 {
 	if (!data)
 		return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rundata.h - everything one run leaves behind: what became of each request, what the case's own
+ * samples.h - everything one run leaves behind: what became of each request, what the case's own
  * tasks did, what was cancelled. Times are nanoseconds since the run's start unless they say so.
  */
-#ifndef BENCH_RUNDATA_H
-#define BENCH_RUNDATA_H
+#ifndef BENCH_SAMPLES_H
+#define BENCH_SAMPLES_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -64,7 +64,7 @@ struct cancel_record {
 	char why[RUN_WHY_MAX];
 };
 
-struct run_data {
+struct samples {
 	const struct schedule *schedule;
 	struct outcome *outcomes; /* schedule->count of them */
 	uint64_t slo_ns;
@@ -83,8 +83,8 @@ struct run_data {
 	const char *io;	    /* how the target reads its file; static */
 };
 
-int run_data_make(struct run_data **data, const struct schedule *schedule, uint64_t slo_ns)
+int samples_make(struct samples **data, const struct schedule *schedule, uint64_t slo_ns)
 	__attribute__((warn_unused_result));
-void run_data_free(struct run_data *data);
+void samples_free(struct samples *data);
 
 #endif

@@ -67,7 +67,7 @@ struct worker {
 	int to, from;
 };
 
-struct samples {
+struct pair_samples {
 	uint32_t pairs;
 	double rate[SIDES][PAIRS_MAX];
 	double p99_us[SIDES][PAIRS_MAX];
@@ -143,8 +143,8 @@ static void take_slice(struct worker *worker, double *rate, double *p99_us)
 
 /* on off, off on, on off …: drift hits both sides alike. Halfway they exchange their files, which
  * lie on different parts of a disk and are not equally fast. */
-static void take_half(
-	const struct overhead *overhead, const char *load, int exchanged, struct samples *samples)
+static void take_half(const struct overhead *overhead, const char *load, int exchanged,
+	struct pair_samples *samples)
 {
 	struct worker workers[SIDES];
 	for (int side = 0; side < SIDES; side++)
@@ -173,8 +173,8 @@ static double mean_of(const double *values, const uint32_t *picked, uint32_t cou
 }
 
 /* 100 · sign · (on/off - 1) of the means, and its percentile bootstrap over pairs (Efron, 1979). */
-static void compare(const struct samples *samples, double values[SIDES][PAIRS_MAX], double sign,
-	struct bounded *out)
+static void compare(const struct pair_samples *samples, double values[SIDES][PAIRS_MAX],
+	double sign, struct bounded *out)
 {
 	static double results[RESAMPLES];
 	static uint32_t picked[PAIRS_MAX];
@@ -200,7 +200,7 @@ static void compare(const struct samples *samples, double values[SIDES][PAIRS_MA
 
 static void measure_loss(const struct overhead *overhead, const char *load, struct loss *loss)
 {
-	static struct samples samples;
+	static struct pair_samples samples;
 	fprintf(stderr, "%s: %u pairs of 100 ms slices\n", load, overhead->pairs);
 	samples.pairs = 0;
 	for (int exchanged = 0; exchanged < SIDES; exchanged++)

@@ -7,4 +7,6 @@ const struct bench_policy policy_cancel = {
 	.what = "libcancel: cancel the culprit; cancel:POLICY[/ESTIMATOR] for a variant",
 	.control = TARGET_ACT,
 	.takes_variant = true,
+	.server_what = "libcancel cancels the culprit",
+	.defences = DEFENCE_CANCEL,
 };

@@ -36,4 +36,6 @@ const struct bench_policy policy_limit = {
 	.candidates = candidates,
 	.apply = apply,
 	.describe = describe,
+	.server_what = "a queue as short as can be answered in half the clients' timeout",
+	.defences = DEFENCE_LIMIT,
 };

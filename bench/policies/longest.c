@@ -50,4 +50,6 @@ const struct bench_policy policy_longest = {
 	.what = "kill whatever has run longest while requests are late",
 	.control = TARGET_MONITOR,
 	.tick = tick,
+	.server_what = "kill whatever has run longest while requests are late",
+	.defences = DEFENCE_LONGEST,
 };

@@ -7,4 +7,5 @@ const struct bench_policy policy_none = {
 	.name = "none",
 	.what = "no control: the culprit runs to its end",
 	.control = TARGET_MONITOR,
+	.server_what = "timeouts and retries, and nobody who intervenes",
 };

@@ -11,13 +11,54 @@
 #include "bench/base/options.h"
 #include "bench/policies/policy.h"
 
+#define BUDGET_LARGE_PCT 200 /* twice the headroom */
+
 const struct bench_policy *const bench_policies[] = {
 	&policy_none,
+	&(const struct bench_policy){
+		.name = "none-47", .server_what = "the same at a load of 47 %", .load_pct = 47 },
 	&policy_timeout,
 	&policy_longest,
 	&policy_limit,
 	&policy_monitor,
+	&(const struct bench_policy){ .name = "queue",
+		.server_what = "the order of the server's worker queue: priorities, and no gate",
+		.defences = DEFENCE_QUEUE },
+	&(const struct bench_policy){ .name = "budget",
+		.server_what = "a retry budget of 30 % of the headroom",
+		.defences = DEFENCE_BUDGET,
+		.budget_pct = DEFENCE_BUDGET_PCT },
+	&(const struct bench_policy){ .name = "budget-large",
+		.server_what = "a retry budget of twice the headroom",
+		.defences = DEFENCE_BUDGET,
+		.budget_pct = BUDGET_LARGE_PCT },
+	&(const struct bench_policy){ .name = "gate",
+		.server_what = "the server's admission gate",
+		.defences = DEFENCE_GATE },
+	&(const struct bench_policy){ .name = "gate+budget",
+		.server_what = "both",
+		.defences = DEFENCE_GATE | DEFENCE_BUDGET,
+		.budget_pct = DEFENCE_BUDGET_PCT },
+	&(const struct bench_policy){ .name = "gate+retry",
+		.server_what = "the gate, and clients that retry a refusal at once",
+		.defences = DEFENCE_GATE,
+		.on_refusal = CLIENTS_RETRY },
+	&(const struct bench_policy){ .name = "gate+retry-after",
+		.server_what = "the gate, and clients that retry a refusal when its hint says",
+		.defences = DEFENCE_GATE,
+		.on_refusal = CLIENTS_RETRY_LATER },
 	&policy_cancel,
+	&(const struct bench_policy){ .name = "cancel+budget",
+		.server_what = "and a retry budget",
+		.defences = DEFENCE_CANCEL | DEFENCE_BUDGET,
+		.budget_pct = DEFENCE_BUDGET_PCT },
+	&(const struct bench_policy){ .name = "cancel+gate",
+		.server_what = "and the admission gate",
+		.defences = DEFENCE_CANCEL | DEFENCE_GATE },
+	&(const struct bench_policy){ .name = "cancel+gate+budget",
+		.server_what = "all three",
+		.defences = DEFENCE_CANCEL | DEFENCE_GATE | DEFENCE_BUDGET,
+		.budget_pct = DEFENCE_BUDGET_PCT },
 	NULL,
 };
 
@@ -34,26 +75,32 @@ static bool variant_known(const char *variant)
 	return (slash && !name[0]) || cancel_policy_find(name) != NULL;
 }
 
-const struct bench_policy *bench_policy_find(const char *text)
+const char *bench_policy_what(const struct bench_policy *policy, enum bench_target target)
+{
+	return target == SERVER_TARGET ? policy->server_what : policy->what;
+}
+
+const struct bench_policy *bench_policy_find(const char *text, enum bench_target target)
 {
 	size_t length = strcspn(text, ":");
 	for (const struct bench_policy *const *p = bench_policies; *p; p++) {
 		if (strlen((*p)->name) != length || strncmp((*p)->name, text, length) != 0)
 			continue;
-		if (text[length] == ':' &&
-			(!(*p)->takes_variant || !variant_known(text + length + 1)))
+		if (text[length] == ':' && (target == SERVER_TARGET || !(*p)->takes_variant ||
+						   !variant_known(text + length + 1)))
 			return NULL;
-		return *p;
+		return bench_policy_what(*p, target) ? *p : NULL;
 	}
 	return NULL;
 }
 
 static void add_policy(struct bench_options *options, const char *name)
 {
-	if (strcmp(name, "reference") == 0) /* always runs */
-		return;
-	if (!bench_policy_find(name))
-		bench_refuse("unknown policy '%s'; 'cancel-bench list' names them", name);
+	if (options->target == ENGINE_TARGET && strcmp(name, "reference") == 0)
+		return; /* always runs */
+	if (!bench_policy_find(name, options->target))
+		bench_refuse(
+			"unknown policy '%s' of this target; 'cancel-bench list' names them", name);
 	for (uint32_t i = 0; i < options->policy_count; i++)
 		if (strcmp(options->policies[i], name) == 0)
 			bench_refuse("policy '%s' is named twice", name);

@@ -35,4 +35,7 @@ const struct bench_policy policy_timeout = {
 	.candidates = candidates,
 	.apply = apply,
 	.describe = describe,
+	.server_what = "a statement timeout as long as the clients wait: nothing is done for "
+		       "nobody",
+	.defences = DEFENCE_TIMEOUT,
 };

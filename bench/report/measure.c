@@ -23,7 +23,7 @@ static enum outcome_kind kind_of(const struct outcome *outcome)
 	return (enum outcome_kind)atomic_load_explicit(&outcome->kind, memory_order_acquire);
 }
 
-static bool is_good(const struct run_data *data, size_t i)
+static bool is_good(const struct samples *data, size_t i)
 {
 	const struct outcome *outcome = &data->outcomes[i];
 	return kind_of(outcome) == OUTCOME_OK &&
@@ -41,7 +41,7 @@ static uint64_t end_of(const struct task_record *task, uint64_t length_ns)
 	return task->end_ns && task->end_ns < length_ns ? task->end_ns : length_ns;
 }
 
-void measure_spans(const struct run_data *data, struct spans *spans)
+void measure_spans(const struct samples *data, struct spans *spans)
 {
 	*spans = (struct spans){ 0 };
 	for (uint32_t i = 0; i < data->task_count; i++) { /* by start: actors append in order */
@@ -74,7 +74,7 @@ static double spans_seconds(const struct spans *spans, uint64_t length_ns)
 	return (double)(spans->count ? total_ns : length_ns) / NS_PER_S;
 }
 
-static void count_outcomes(const struct run_data *data, struct measures *m)
+static void count_outcomes(const struct samples *data, struct measures *m)
 {
 	uint64_t *const by_kind[] = { &m->pending, &m->ok, &m->cancelled, &m->rejected, &m->failed,
 		&m->skipped };
@@ -90,7 +90,7 @@ static void count_outcomes(const struct run_data *data, struct measures *m)
 }
 
 static void count_in_spans(
-	const struct run_data *data, const struct spans *spans, struct measures *m)
+	const struct samples *data, const struct spans *spans, struct measures *m)
 {
 	uint64_t due = 0, good = 0, done = 0;
 	for (size_t i = 0; i < data->schedule->count; i++) {
@@ -128,7 +128,7 @@ static void percentiles_of(uint32_t *values_us, size_t count, struct percentiles
 }
 
 /* What never answered counts with the time it had waited when the run ended: a lower bound. */
-static uint32_t latency_us(const struct run_data *data, size_t i)
+static uint32_t latency_us(const struct samples *data, size_t i)
 {
 	const struct outcome *outcome = &data->outcomes[i];
 	if (kind_of(outcome) != OUTCOME_PENDING)
@@ -136,7 +136,7 @@ static uint32_t latency_us(const struct run_data *data, size_t i)
 	return (uint32_t)((data->length_ns - data->schedule->arrivals[i].due_ns) / NS_PER_US);
 }
 
-static void rank_latencies(const struct run_data *data, struct measures *m)
+static void rank_latencies(const struct samples *data, struct measures *m)
 {
 	size_t answered = 0, sent = 0, offered = data->schedule->count;
 	uint32_t *values_us = calloc(offered + 1, 3 * sizeof *values_us);
@@ -169,15 +169,15 @@ static double p99_of(uint32_t *values_us, size_t count)
 }
 
 /* What is ranked of each request that was answered or waited to the end. */
-typedef uint32_t (*pick_us)(const struct run_data *data, size_t i);
+typedef uint32_t (*pick_us)(const struct samples *data, size_t i);
 
-static uint32_t lag_us(const struct run_data *data, size_t i)
+static uint32_t lag_us(const struct samples *data, size_t i)
 {
 	return data->outcomes[i].sent_us;
 }
 
 static uint32_t rank_seconds(
-	const struct run_data *data, pick_us pick, double *p99_ms, uint32_t limit)
+	const struct samples *data, pick_us pick, double *p99_ms, uint32_t limit)
 {
 	const uint64_t second_ns = (uint64_t)NS_PER_S;
 	size_t offered = data->schedule->count, at = 0;
@@ -200,22 +200,22 @@ static uint32_t rank_seconds(
 	return measured;
 }
 
-uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit)
+uint32_t measure_seconds(const struct samples *data, double *p99_ms, uint32_t limit)
 {
 	return rank_seconds(data, latency_us, p99_ms, limit);
 }
 
-uint32_t measure_lags(const struct run_data *data, double *p99_ms, uint32_t limit)
+uint32_t measure_lags(const struct samples *data, double *p99_ms, uint32_t limit)
 {
 	return rank_seconds(data, lag_us, p99_ms, limit);
 }
 
-uint32_t measure_bin_count(const struct run_data *data)
+uint32_t measure_bin_count(const struct samples *data)
 {
 	return (uint32_t)((data->length_ns + MEASURE_BIN_NS - 1) / MEASURE_BIN_NS);
 }
 
-void measure_bins(const struct run_data *data, uint32_t *due, uint32_t *late, uint32_t bin_count)
+void measure_bins(const struct samples *data, uint32_t *due, uint32_t *late, uint32_t bin_count)
 {
 	memset(due, 0, bin_count * sizeof *due);
 	memset(late, 0, bin_count * sizeof *late);
@@ -233,7 +233,7 @@ struct bins {
 	bool *bad;
 };
 
-static int find_bad_bins(const struct run_data *data, struct bins *bins)
+static int find_bad_bins(const struct samples *data, struct bins *bins)
 {
 	bins->count = measure_bin_count(data);
 	uint32_t *due = calloc(bins->count + 1, 2 * sizeof *due);
@@ -262,7 +262,7 @@ static double bad_seconds(const struct bins *bins, uint64_t from_ns, uint64_t to
 }
 
 /* The stretch in which culprit i is to blame for what happens: up to the next one's start. */
-static struct span reign_of(const struct run_data *data, uint32_t task)
+static struct span reign_of(const struct samples *data, uint32_t task)
 {
 	struct span reign = { data->tasks[task].start_ns, data->length_ns };
 	for (uint32_t i = task + 1; i < data->task_count; i++) {
@@ -275,7 +275,7 @@ static struct span reign_of(const struct run_data *data, uint32_t task)
 }
 
 /* The instant the first request passes its SLO while the culprit runs; 0: none did. */
-static uint64_t onset_of(const struct run_data *data, uint32_t task)
+static uint64_t onset_of(const struct samples *data, uint32_t task)
 {
 	uint64_t from_ns = data->tasks[task].start_ns;
 	uint64_t to_ns = end_of(&data->tasks[task], data->length_ns) + data->slo_ns;
@@ -307,7 +307,7 @@ static void times_add(struct times *times, uint64_t from_ns, uint64_t to_ns)
 	times->ms[times->count++] = to_ns > from_ns ? (double)(to_ns - from_ns) / NS_PER_MS : 0;
 }
 
-static const struct cancel_record *cancel_within(const struct run_data *data, struct span reign)
+static const struct cancel_record *cancel_within(const struct samples *data, struct span reign)
 {
 	for (uint32_t i = 0; i < data->cancel_count; i++) {
 		const struct cancel_record *cancel = &data->cancels[i];
@@ -319,7 +319,7 @@ static const struct cancel_record *cancel_within(const struct run_data *data, st
 }
 
 static void time_culprit(
-	const struct run_data *data, uint32_t task, const struct bins *bins, struct measures *m)
+	const struct samples *data, uint32_t task, const struct bins *bins, struct measures *m)
 {
 	uint64_t onset_ns = onset_of(data, task);
 	if (!onset_ns)
@@ -333,7 +333,7 @@ static void time_culprit(
 	times_add(&m->release_ms, onset_ns, cancel->released_ns);
 }
 
-static void judge_culprits(const struct run_data *data, const struct bins *bins, struct measures *m)
+static void judge_culprits(const struct samples *data, const struct bins *bins, struct measures *m)
 {
 	for (uint32_t i = 0; i < data->task_count; i++) {
 		const struct task_record *task = &data->tasks[i];
@@ -353,7 +353,7 @@ static void judge_culprits(const struct run_data *data, const struct bins *bins,
 	m->late_s_per_culprit = m->culprits ? m->late_s / (double)m->culprits : 0;
 }
 
-static void count_cancels(const struct run_data *data, struct measures *m)
+static void count_cancels(const struct samples *data, struct measures *m)
 {
 	m->cancels = data->cancel_count + data->cancels_unrecorded;
 	m->wrong_cancels = data->cancels_unrecorded;
@@ -365,7 +365,7 @@ static void count_cancels(const struct run_data *data, struct measures *m)
 	}
 }
 
-void measure_run(const struct run_data *data, const struct spans *spans, struct measures *measures)
+void measure_run(const struct samples *data, const struct spans *spans, struct measures *measures)
 {
 	*measures = (struct measures){ .reruns = data->reruns,
 		.resource_overloads = data->resource_overloads,

@@ -51,16 +51,16 @@ struct measures {
 };
 
 /* The spans in which tasks labelled culprit ran; overlapping ones are joined. */
-void measure_spans(const struct run_data *data, struct spans *spans);
+void measure_spans(const struct samples *data, struct spans *spans);
 /* `spans` may be empty: then the ratios' figures cover the whole run. */
-void measure_run(const struct run_data *data, const struct spans *spans, struct measures *measures);
+void measure_run(const struct samples *data, const struct spans *spans, struct measures *measures);
 /* Requests due in each bin, and those of them that were late. `late` and `due` hold bin_count. */
-uint32_t measure_bin_count(const struct run_data *data);
-void measure_bins(const struct run_data *data, uint32_t *due, uint32_t *late, uint32_t bin_count);
+uint32_t measure_bin_count(const struct samples *data);
+void measure_bins(const struct samples *data, uint32_t *due, uint32_t *late, uint32_t bin_count);
 /* The p99 of what was due in each whole second, in ms. Returns how many seconds, at most limit. */
-uint32_t measure_seconds(const struct run_data *data, double *p99_ms, uint32_t limit);
+uint32_t measure_seconds(const struct samples *data, double *p99_ms, uint32_t limit);
 /* The same of the generator's lag: how long after it was due a request was sent. */
-uint32_t measure_lags(const struct run_data *data, double *p99_ms, uint32_t limit);
+uint32_t measure_lags(const struct samples *data, double *p99_ms, uint32_t limit);
 
 /* A figure over repetitions. */
 struct range {

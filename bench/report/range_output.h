@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* range_output.h - figures with their ranges as CSV and JSON, of cases and lanes alike. */
+/* range_output.h - figures with their ranges as CSV and JSON, for every target. */
 #ifndef BENCH_RANGE_OUTPUT_H
 #define BENCH_RANGE_OUTPUT_H
 

@@ -312,7 +312,7 @@ static void spin(pid_t parent)
 }
 
 /* Everything this test starts has one CPU, and so have processes that want all of it. */
-static int crowd_one_cpu(void **state)
+static int clients_one_cpu(void **state)
 {
 	(void)state;
 	cpu_set_t one;
@@ -383,9 +383,9 @@ int main(void)
 		cmocka_unit_test(the_other_cases_run),
 		cmocka_unit_test_setup_teardown(
 			a_reference_on_a_busy_machine_ends_with_status_3_and_one_line,
-			crowd_one_cpu, leave_it_alone),
+			clients_one_cpu, leave_it_alone),
 		cmocka_unit_test_setup_teardown(if_that_is_allowed_the_rows_are_printed_and_marked,
-			crowd_one_cpu, leave_it_alone),
+			clients_one_cpu, leave_it_alone),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clients of the live lanes under a clock of the test's own: timeouts, retries, budgets. */
+/* The clients of a server under a clock of the test's own: timeouts, retries, budgets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,53 +13,53 @@
 
 static struct arrival arrivals[64];
 static struct schedule schedule;
-static struct crowd *crowd;
+static struct clients *clients;
 
 /* `count` requests, one every `gap_ns`, the first at gap_ns. */
-static struct crowd_options options_for(size_t count, uint64_t gap_ns)
+static struct clients_options options_for(size_t count, uint64_t gap_ns)
 {
 	for (size_t i = 0; i < count; i++)
 		arrivals[i] = (struct arrival){ .due_ns = (i + 1) * gap_ns, .draw = i * 7919 };
 	schedule = (struct schedule){ .arrivals = arrivals, .count = count };
-	return (struct crowd_options){
-		.struct_size = sizeof(struct crowd_options), .schedule = &schedule, .timeout_ns = S
-	};
+	return (struct clients_options){ .struct_size = sizeof(struct clients_options),
+		.schedule = &schedule,
+		.timeout_ns = S };
 }
 
-static void start(const struct crowd_options *options)
+static void start(const struct clients_options *options)
 {
-	crowd = crowd_new(options);
-	assert_non_null(crowd);
+	clients = clients_new(options);
+	assert_non_null(clients);
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	crowd_free(crowd);
-	crowd = NULL;
+	clients_free(clients);
+	clients = NULL;
 	return 0;
 }
 
-static struct crowd_counts counts(void)
+static struct clients_counts counts(void)
 {
-	struct crowd_counts now;
-	crowd_counts(crowd, &now);
+	struct clients_counts now;
+	clients_counts(clients, &now);
 	return now;
 }
 
-static const struct crowd_request *request(size_t index)
+static const struct clients_request *request(size_t index)
 {
 	size_t count;
-	const struct crowd_request *all = crowd_requests(crowd, &count);
+	const struct clients_request *all = clients_requests(clients, &count);
 	assert_true(index < count);
 	return &all[index];
 }
 
 static int64_t take(uint64_t now_ns)
 {
-	const struct crowd_request *ignored;
-	crowd_expire(crowd, now_ns);
-	return crowd_take(crowd, now_ns, &ignored);
+	const struct clients_request *ignored;
+	clients_expire(clients, now_ns);
+	return clients_take(clients, now_ns, &ignored);
 }
 
 /* Sends all that is due; how many that were. */
@@ -74,39 +74,39 @@ static uint32_t take_all(uint64_t now_ns)
 static void a_request_is_due_when_the_schedule_says(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(2, S / 10);
+	struct clients_options options = options_for(2, S / 10);
 	start(&options);
-	assert_int_equal(crowd_next_ns(crowd), S / 10);
+	assert_int_equal(clients_next_ns(clients), S / 10);
 	assert_int_equal(take(S / 10 - 1), -1);
 	assert_int_equal(take(S / 10), 0);
 	assert_int_equal(take(S / 10), -1);
-	assert_int_equal(crowd_next_ns(crowd), S / 5);
+	assert_int_equal(clients_next_ns(clients), S / 5);
 	assert_int_equal(counts().offered, 1);
 }
 
 static void an_answer_in_time_is_a_success(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(1, MS);
+	struct clients_options options = options_for(1, MS);
 	start(&options);
-	crowd_answered(crowd, (uint64_t)take(MS), S, CROWD_REPLY_OK, 0);
-	assert_int_equal(request(0)->outcome, CROWD_SUCCESS);
+	clients_answered(clients, (uint64_t)take(MS), S, CLIENTS_REPLY_OK, 0);
+	assert_int_equal(request(0)->outcome, CLIENTS_SUCCESS);
 	assert_int_equal(request(0)->done_ns, S);
 	take_all(2 * S);
 	assert_int_equal(counts().timeouts, 0);
-	assert_int_equal(crowd_next_ns(crowd), UINT64_MAX);
+	assert_int_equal(clients_next_ns(clients), UINT64_MAX);
 }
 
 static void an_answer_after_the_timeout_helps_nobody(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(1, MS);
+	struct clients_options options = options_for(1, MS);
 	start(&options);
 	uint64_t number = (uint64_t)take(MS);
-	assert_int_equal(crowd_next_ns(crowd), S + MS);
+	assert_int_equal(clients_next_ns(clients), S + MS);
 	assert_int_equal(take(S + MS), -1);
-	crowd_answered(crowd, number, S + 2 * MS, CROWD_REPLY_OK, 0);
-	assert_int_equal(request(0)->outcome, CROWD_TIMED_OUT);
+	clients_answered(clients, number, S + 2 * MS, CLIENTS_REPLY_OK, 0);
+	assert_int_equal(request(0)->outcome, CLIENTS_TIMED_OUT);
 	assert_int_equal(request(0)->done_ns, S + MS);
 	assert_int_equal(counts().late, 1);
 	assert_int_equal(counts().good, 0);
@@ -115,14 +115,14 @@ static void an_answer_after_the_timeout_helps_nobody(void **state)
 static void a_client_that_left_tries_again_as_often_as_it_may(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(1, MS);
+	struct clients_options options = options_for(1, MS);
 	options.retries = 2;
 	start(&options);
 	assert_int_equal(take(MS), 0);
 	assert_int_equal(take(S + MS), 1);
 	assert_int_equal(take(2 * S + MS), 2);
 	assert_int_equal(take(3 * S + MS), -1);
-	assert_int_equal(request(0)->outcome, CROWD_TIMED_OUT);
+	assert_int_equal(request(0)->outcome, CLIENTS_TIMED_OUT);
 	assert_int_equal(counts().attempts, 3);
 	assert_int_equal(counts().retries, 2);
 }
@@ -130,20 +130,20 @@ static void a_client_that_left_tries_again_as_often_as_it_may(void **state)
 static void the_retry_counts_when_the_first_answer_comes_late(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(1, MS);
+	struct clients_options options = options_for(1, MS);
 	options.retries = 1;
 	start(&options);
 	uint64_t first = (uint64_t)take(MS), second = (uint64_t)take(S + MS);
-	crowd_answered(crowd, first, S + 5 * MS, CROWD_REPLY_OK, 0);
-	assert_int_equal(request(0)->outcome, CROWD_PENDING);
-	crowd_answered(crowd, second, S + 9 * MS, CROWD_REPLY_OK, 0);
-	assert_int_equal(request(0)->outcome, CROWD_SUCCESS);
+	clients_answered(clients, first, S + 5 * MS, CLIENTS_REPLY_OK, 0);
+	assert_int_equal(request(0)->outcome, CLIENTS_PENDING);
+	clients_answered(clients, second, S + 9 * MS, CLIENTS_REPLY_OK, 0);
+	assert_int_equal(request(0)->outcome, CLIENTS_SUCCESS);
 }
 
 static void without_retries_the_load_is_what_is_offered(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(40, S / 10);
+	struct clients_options options = options_for(40, S / 10);
 	start(&options);
 	assert_int_equal(take_all(4 * S), 40);
 	assert_int_equal(take_all(8 * S), 0);
@@ -154,7 +154,7 @@ static void without_retries_the_load_is_what_is_offered(void **state)
 static void one_retry_doubles_a_load_that_is_not_answered(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(40, S / 10);
+	struct clients_options options = options_for(40, S / 10);
 	options.retries = 1;
 	start(&options);
 	uint32_t sent = 0;
@@ -167,7 +167,7 @@ static void one_retry_doubles_a_load_that_is_not_answered(void **state)
 static void a_budget_bounds_the_retries_a_second(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(40, S / 10);
+	struct clients_options options = options_for(40, S / 10);
 	options.retries = 1;
 	options.budget_milli_per_s = 2000;
 	start(&options);
@@ -182,7 +182,7 @@ static void a_budget_bounds_the_retries_a_second(void **state)
 static void a_fraction_of_a_retry_a_second_is_kept_exactly(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(40, S / 10);
+	struct clients_options options = options_for(40, S / 10);
 	options.retries = 1;
 	options.budget_milli_per_s = 500;
 	start(&options);
@@ -194,81 +194,81 @@ static void a_fraction_of_a_retry_a_second_is_kept_exactly(void **state)
 static void a_refused_client_gives_up_unless_told_otherwise(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(1, MS);
+	struct clients_options options = options_for(1, MS);
 	options.retries = 1;
 	start(&options);
-	crowd_answered(crowd, (uint64_t)take(MS), 2 * MS, CROWD_REPLY_REFUSED, 500 * MS);
-	assert_int_equal(request(0)->outcome, CROWD_REFUSED);
+	clients_answered(clients, (uint64_t)take(MS), 2 * MS, CLIENTS_REPLY_REFUSED, 500 * MS);
+	assert_int_equal(request(0)->outcome, CLIENTS_REFUSED);
 	assert_int_equal(take(S), -1);
 }
 
 static void a_refused_client_may_retry_at_once(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(1, MS);
+	struct clients_options options = options_for(1, MS);
 	options.retries = 1;
-	options.on_refusal = CROWD_RETRY;
+	options.on_refusal = CLIENTS_RETRY;
 	start(&options);
-	crowd_answered(crowd, (uint64_t)take(MS), 2 * MS, CROWD_REPLY_REFUSED, 500 * MS);
+	clients_answered(clients, (uint64_t)take(MS), 2 * MS, CLIENTS_REPLY_REFUSED, 500 * MS);
 	assert_int_equal(take(2 * MS), 1);
 }
 
 static void a_client_that_honours_the_hint_waits_for_it(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(3, MS);
+	struct clients_options options = options_for(3, MS);
 	options.retries = 1;
-	options.on_refusal = CROWD_RETRY_LATER;
+	options.on_refusal = CLIENTS_RETRY_LATER;
 	start(&options);
 	uint64_t first = (uint64_t)take(MS), second = (uint64_t)take(2 * MS);
-	crowd_answered(crowd, first, 2 * MS, CROWD_REPLY_REFUSED, 500 * MS);
-	crowd_answered(crowd, second, 2 * MS, CROWD_REPLY_REFUSED, 300 * MS);
+	clients_answered(clients, first, 2 * MS, CLIENTS_REPLY_REFUSED, 500 * MS);
+	clients_answered(clients, second, 2 * MS, CLIENTS_REPLY_REFUSED, 300 * MS);
 	assert_int_equal(take(3 * MS), 2); /* the third request, in between */
-	assert_int_equal(crowd_next_ns(crowd), 302 * MS);
-	const struct crowd_request *asked;
-	assert_int_equal(crowd_take(crowd, 302 * MS - 1, &asked), -1);
-	assert_int_equal(crowd_take(crowd, 302 * MS, &asked), 3);
+	assert_int_equal(clients_next_ns(clients), 302 * MS);
+	const struct clients_request *asked;
+	assert_int_equal(clients_take(clients, 302 * MS - 1, &asked), -1);
+	assert_int_equal(clients_take(clients, 302 * MS, &asked), 3);
 	assert_ptr_equal(asked, request(1));
-	assert_int_equal(crowd_take(crowd, 502 * MS, &asked), 4);
+	assert_int_equal(clients_take(clients, 502 * MS, &asked), 4);
 	assert_ptr_equal(asked, request(0));
 }
 
 static void an_error_is_retried_at_once(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(1, MS);
+	struct clients_options options = options_for(1, MS);
 	options.retries = 1;
 	start(&options);
-	crowd_answered(crowd, (uint64_t)take(MS), 2 * MS, CROWD_REPLY_ERROR, 0);
-	crowd_answered(crowd, (uint64_t)take(2 * MS), 3 * MS, CROWD_REPLY_ERROR, 0);
-	assert_int_equal(request(0)->outcome, CROWD_FAILED);
+	clients_answered(clients, (uint64_t)take(MS), 2 * MS, CLIENTS_REPLY_ERROR, 0);
+	clients_answered(clients, (uint64_t)take(2 * MS), 3 * MS, CLIENTS_REPLY_ERROR, 0);
+	assert_int_equal(request(0)->outcome, CLIENTS_FAILED);
 	assert_int_equal(counts().errors, 2);
 }
 
 static void priorities_and_users_are_the_requests_own(void **state)
 {
-	uint32_t seen[CROWD_PRIORITIES] = { 0 };
+	uint32_t seen[CLIENTS_PRIORITIES] = { 0 };
 	(void)state;
-	struct crowd_options options = options_for(64, MS);
-	options.priorities = CROWD_PRIORITIES;
+	struct clients_options options = options_for(64, MS);
+	options.priorities = CLIENTS_PRIORITIES;
 	start(&options);
 	for (size_t i = 0; i < 64; i++) {
-		assert_true(request(i)->user < CROWD_USERS);
+		assert_true(request(i)->user < CLIENTS_USERS);
 		seen[request(i)->priority]++;
 	}
-	for (int p = 0; p < CROWD_PRIORITIES; p++)
+	for (int p = 0; p < CLIENTS_PRIORITIES; p++)
 		assert_true(seen[p] > 4);
 }
 
 static void nonsense_is_refused(void **state)
 {
 	(void)state;
-	struct crowd_options options = options_for(1, MS);
+	struct clients_options options = options_for(1, MS);
 	options.timeout_ns = 0;
-	assert_null(crowd_new(&options));
+	assert_null(clients_new(&options));
 	options.timeout_ns = S;
-	options.priorities = CROWD_PRIORITIES + 1;
-	assert_null(crowd_new(&options));
+	options.priorities = CLIENTS_PRIORITIES + 1;
+	assert_null(clients_new(&options));
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, stop)

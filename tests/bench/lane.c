@@ -8,33 +8,33 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/report/lane_measure.h"
-#include "bench/report/lane_report.h"
+#include "bench/report/retry_measure.h"
+#include "bench/report/retry_report.h"
 
 #define RATE	 100
 #define LENGTH_S 10
 #define MS	 1000000ull
 
-static struct crowd_request requests[RATE * LENGTH_S];
-static struct lane_record record;
-static struct lane_measures measures;
+static struct clients_request requests[RATE * LENGTH_S];
+static struct retry_record record;
+static struct retry_measures measures;
 
 /* A hundred a second for ten seconds, all answered 20 ms after they were due; onset at 2 s. */
 static int make_requests(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < RATE * LENGTH_S; i++)
-		requests[i] = (struct crowd_request){ .due_ns = i * 10 * MS,
+		requests[i] = (struct clients_request){ .due_ns = i * 10 * MS,
 			.done_ns = i * 10 * MS + 20 * MS,
-			.priority = (uint8_t)(i % CROWD_PRIORITIES),
-			.outcome = CROWD_SUCCESS };
-	record = (struct lane_record){ .requests = requests,
+			.priority = (uint8_t)(i % CLIENTS_PRIORITIES),
+			.outcome = CLIENTS_SUCCESS };
+	record = (struct retry_record){ .requests = requests,
 		.count = RATE * LENGTH_S,
 		.onset_ns = 2000 * MS,
 		.settled_ns = 10000 * MS,
 		.triggered = true,
 		.saturation_qps = 110 };
-	for (int f = 0; f < LANE_FIGURE_COUNT; f++)
+	for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
 		measures.figures[f] = NAN;
 	return 0;
 }
@@ -43,18 +43,18 @@ static void fail_between(uint64_t from_ms, uint64_t to_ms, size_t one_in)
 {
 	for (size_t i = 0; i < record.count; i += one_in)
 		if (requests[i].due_ns >= from_ms * MS && requests[i].due_ns < to_ms * MS)
-			requests[i].outcome = CROWD_TIMED_OUT;
+			requests[i].outcome = CLIENTS_TIMED_OUT;
 }
 
 static void a_run_that_was_never_ill_heals_at_once(void **state)
 {
 	(void)state;
-	lane_measure(&record, &measures);
-	assert_float_equal(measures.figures[LANE_heals], 1, 0);
-	assert_float_equal(measures.figures[LANE_heal_s], 0, 0);
-	assert_float_equal(measures.figures[LANE_goodput_ratio], 1, 1e-9);
-	assert_float_equal(measures.figures[LANE_p50_ms], 20, 1e-9);
-	assert_float_equal(measures.figures[LANE_late_s], 0, 0);
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_heals], 1, 0);
+	assert_float_equal(measures.figures[RETRY_heal_s], 0, 0);
+	assert_float_equal(measures.figures[RETRY_goodput_ratio], 1, 1e-9);
+	assert_float_equal(measures.figures[RETRY_p50_ms], 20, 1e-9);
+	assert_float_equal(measures.figures[RETRY_late_s], 0, 0);
 }
 
 static void it_heals_where_the_last_bad_stretch_ends(void **state)
@@ -62,40 +62,40 @@ static void it_heals_where_the_last_bad_stretch_ends(void **state)
 	(void)state;
 	fail_between(2000, 3000, 1);
 	fail_between(5000, 6000, 1);
-	lane_measure(&record, &measures);
-	assert_float_equal(measures.figures[LANE_heal_s], 4, 1e-9);
-	assert_float_equal(measures.figures[LANE_goodput_ratio], 0.75, 1e-9);
-	assert_float_equal(measures.figures[LANE_end_goodput_ratio], 1, 1e-9);
-	assert_float_equal(measures.figures[LANE_late_s], 2, 1e-9);
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_heal_s], 4, 1e-9);
+	assert_float_equal(measures.figures[RETRY_goodput_ratio], 0.75, 1e-9);
+	assert_float_equal(measures.figures[RETRY_end_goodput_ratio], 1, 1e-9);
+	assert_float_equal(measures.figures[RETRY_late_s], 2, 1e-9);
 }
 
 static void it_never_heals_when_the_end_is_bad(void **state)
 {
 	(void)state;
 	fail_between(2000, 10000, 1);
-	lane_measure(&record, &measures);
-	assert_float_equal(measures.figures[LANE_heals], 0, 0);
-	assert_true(isnan(measures.figures[LANE_heal_s]));
-	assert_float_equal(measures.figures[LANE_end_goodput_ratio], 0, 0);
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_heals], 0, 0);
+	assert_true(isnan(measures.figures[RETRY_heal_s]));
+	assert_float_equal(measures.figures[RETRY_end_goodput_ratio], 0, 0);
 }
 
 static void less_than_a_second_of_health_is_not_healed(void **state)
 {
 	(void)state;
 	fail_between(2000, 9250, 1);
-	lane_measure(&record, &measures);
-	assert_float_equal(measures.figures[LANE_heals], 0, 0);
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_heals], 0, 0);
 }
 
 static void one_failure_in_twenty_is_healthy_and_one_in_five_is_not(void **state)
 {
 	(void)state;
 	fail_between(2000, 10000, 20);
-	lane_measure(&record, &measures);
-	assert_float_equal(measures.figures[LANE_heals], 1, 0);
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_heals], 1, 0);
 	fail_between(2000, 10000, 5);
-	lane_measure(&record, &measures);
-	assert_float_equal(measures.figures[LANE_heals], 0, 0);
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_heals], 0, 0);
 }
 
 static void what_has_not_had_its_time_is_left_out(void **state)
@@ -103,9 +103,9 @@ static void what_has_not_had_its_time_is_left_out(void **state)
 	(void)state;
 	fail_between(9000, 10000, 1);
 	record.settled_ns = 9000 * MS;
-	lane_measure(&record, &measures);
-	assert_float_equal(measures.figures[LANE_success_pct], 100, 0);
-	assert_float_equal(measures.figures[LANE_heals], 1, 0);
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_success_pct], 100, 0);
+	assert_float_equal(measures.figures[RETRY_heals], 1, 0);
 }
 
 static void success_is_by_priority(void **state)
@@ -113,8 +113,8 @@ static void success_is_by_priority(void **state)
 	(void)state;
 	for (size_t i = 0; i < record.count; i++)
 		if (requests[i].priority == 3 || (requests[i].priority == 1 && i % 8 == 1))
-			requests[i].outcome = CROWD_REFUSED;
-	lane_measure(&record, &measures);
+			requests[i].outcome = CLIENTS_REFUSED;
+	retry_measure(&record, &measures);
 	assert_float_equal(measures.success_pct_by_priority[0], 100, 0);
 	assert_float_equal(measures.success_pct_by_priority[1], 50, 0.6);
 	assert_float_equal(measures.success_pct_by_priority[2], 100, 0);
@@ -127,51 +127,51 @@ static void above_capacity_goodput_is_a_share_of_capacity(void **state)
 	record.saturation_qps = 50;
 	record.triggered = false;
 	fail_between(2000, 10000, 2);
-	lane_measure(&record, &measures);
-	assert_float_equal(measures.figures[LANE_goodput_ratio], 1, 1e-9);
-	assert_true(isnan(measures.figures[LANE_heals]));
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_goodput_ratio], 1, 1e-9);
+	assert_true(isnan(measures.figures[RETRY_heals]));
 }
 
 static void a_row_has_the_range_of_what_was_measured(void **state)
 {
-	struct lane_measures runs[3];
-	struct lane_row row = { 0 };
+	struct retry_measures runs[3];
+	struct retry_row row = { 0 };
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		runs[i].disturbance = (struct disturbance){ 0 };
-		for (int f = 0; f < LANE_FIGURE_COUNT; f++)
+		for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
 			runs[i].figures[f] = NAN;
-		for (int p = 0; p < CROWD_PRIORITIES; p++)
+		for (int p = 0; p < CLIENTS_PRIORITIES; p++)
 			runs[i].success_pct_by_priority[p] = 10 * i;
-		runs[i].figures[LANE_heals] = i != 1;
+		runs[i].figures[RETRY_heals] = i != 1;
 	}
-	runs[0].figures[LANE_heal_s] = 3;
-	runs[2].figures[LANE_heal_s] = 5;
-	lane_row_fill(&row, runs, 3);
-	assert_float_equal(row.figures[LANE_heals].median, 1, 0);
-	assert_float_equal(row.figures[LANE_heals].min, 0, 0);
-	assert_int_equal(row.figures[LANE_heal_s].count, 2);
-	assert_float_equal(row.figures[LANE_heal_s].max, 5, 0);
-	assert_int_equal(row.figures[LANE_reject_ms].count, 0);
+	runs[0].figures[RETRY_heal_s] = 3;
+	runs[2].figures[RETRY_heal_s] = 5;
+	retry_row_fill(&row, runs, 3);
+	assert_float_equal(row.figures[RETRY_heals].median, 1, 0);
+	assert_float_equal(row.figures[RETRY_heals].min, 0, 0);
+	assert_int_equal(row.figures[RETRY_heal_s].count, 2);
+	assert_float_equal(row.figures[RETRY_heal_s].max, 5, 0);
+	assert_int_equal(row.figures[RETRY_reject_ms].count, 0);
 	assert_float_equal(row.success_pct_by_priority[3].median, 10, 0);
 }
 
 static void a_disturbed_run_is_left_out_of_its_row(void **state)
 {
-	static struct lane_measures runs[3];
-	static struct lane_row row, disturbed;
+	static struct retry_measures runs[3];
+	static struct retry_row row, disturbed;
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		runs[i].figures[LANE_goodput_ratio] = 1 + i;
+		runs[i].figures[RETRY_goodput_ratio] = 1 + i;
 	disturbance_mark(&runs[1].disturbance, "others had it");
-	lane_row_fill(&row, runs, 3);
+	retry_row_fill(&row, runs, 3);
 	assert_false(row.disturbed);
 	assert_int_equal(row.choice.left_out_count, 1);
 	assert_int_equal(row.choice.left_out[0], 1);
-	assert_int_equal(row.figures[LANE_goodput_ratio].count, 2);
-	lane_row_fill(&disturbed, &runs[1], 1);
+	assert_int_equal(row.figures[RETRY_goodput_ratio].count, 2);
+	retry_row_fill(&disturbed, &runs[1], 1);
 	assert_true(disturbed.disturbed);
-	assert_float_equal(disturbed.figures[LANE_goodput_ratio].median, 2, 0);
+	assert_float_equal(disturbed.figures[RETRY_goodput_ratio].median, 2, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, make_requests)

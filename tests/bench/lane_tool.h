@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lane_tool.h - runs of live lanes on the real binary, in a folder of the test's own. */
+/* lane_tool.h - runs on a server, by the real binary, in a folder of the test's own. */
 #ifndef TEST_LANE_TOOL_H
 #define TEST_LANE_TOOL_H
 

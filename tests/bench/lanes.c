@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live lanes as a user runs them, on the real binaries. Runs are short; what heals, and when,
+ * Cases on a server as a user runs them, on the real binaries. Runs are short; what heals, and when,
  * is for the bench to say and not asserted here.
  */
 #include "tests/bench/lane_tool.h"
@@ -236,7 +236,7 @@ static void nonsense_is_refused_in_one_line(void **state)
 {
 	(void)state;
 	static const char *const cases[][2] = {
-		{ "run stall --policy nobody", "unknown policy 'nobody' of a lane" },
+		{ "run stall --policy nobody", "unknown policy 'nobody' of this target" },
 		{ "run stall --policy none,none", "twice" },
 		{ "run stall --policy ,", "list of policies" },
 		{ "run stall dump", "second" },
@@ -246,21 +246,23 @@ static void nonsense_is_refused_in_one_line(void **state)
 		{ "run stall --retries 101", "--retries: '101'" },
 		{ "run stall --connections 1", "--connections: '1'" },
 		{ "run stall --trigger storm", "not pause, lock or checkpoint" },
-		{ "run culprit-storm --cpu", "belongs to the lanes stall and dump-storm" },
+		{ "run culprit-storm --cpu", "belongs to stall, dump-storm" },
 		{ "run stall --seconds 1", "the run has 1.0 s" },
 		{ "run stall --saturate", "belong to the other cases" },
-		{ "run stall --wire", "belongs to the cases dump, backup-lock and scan-backup" },
-		{ "run healthy --wire", "belongs to the cases dump, backup-lock and scan-backup" },
+		{ "run stall --target engine", "stall has no plan for the engine" },
+		{ "run healthy --wire", "healthy has no plan for a server" },
+		{ "run healthy --target server", "healthy has no plan for a server" },
+		{ "run dump --target moon", "'moon' is not engine or server" },
 		{ "run dump --wire --rerun", "belong to the other cases" },
 		{ "run dump --wire --policy cancel:greedy", "unknown policy 'cancel:greedy'" },
-		{ "run dump --wire --trigger lock", "--trigger belongs to the lane stall" },
-		{ "run stall --culprit-retries 1", "lane stall has no culprit" },
+		{ "run dump --wire --trigger lock", "--trigger belongs to the case stall" },
+		{ "run stall --culprit-retries 1", "case stall has no culprit" },
 		{ "run stall --culprit-retries x", "--culprit-retries: 'x'" },
 		{ "run stall --slo-ratio 10", "--slo-ratio needs a reference" },
 		{ "run stall --cpu --service-ms 5", "one of them" },
-		{ "run overload-2x --stall 1", "lane overload-2x has no trigger" },
+		{ "run overload-2x --stall 1", "case overload-2x has no trigger" },
 		{ "run stall --rerun", "belong to the other cases" },
-		{ "run dump --stall 1", "--stall is an option of the live lanes" },
+		{ "run dump --stall 1", "--stall belongs to --target server" },
 		{ "run stall --format xml", "not table, json or csv" },
 		{ "run stall --out /nonexistent/x", "cannot write" },
 	};
@@ -271,12 +273,11 @@ static void nonsense_is_refused_in_one_line(void **state)
 	lane_nothing_left();
 }
 
-static void the_list_names_the_lanes_and_their_policies(void **state)
+static void the_list_names_the_cases_of_a_server_and_their_policies(void **state)
 {
 	(void)state;
 	static const char *const names[] = { "stall", "culprit-storm", "dump-storm", "overload-2x",
-		"budget-large", "gate+budget", "cancel+gate+budget", "backup-lock --wire",
-		"longest" };
+		"budget-large", "gate+budget", "cancel+gate+budget", "--target server", "longest" };
 	struct tool_result result = tool_run("list");
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strstr(result.out, names[i]))
@@ -287,7 +288,7 @@ static void the_list_names_the_lanes_and_their_policies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_list_names_the_lanes_and_their_policies),
+		cmocka_unit_test(the_list_names_the_cases_of_a_server_and_their_policies),
 		cmocka_unit_test(nonsense_is_refused_in_one_line),
 		cmocka_unit_test(a_stall_makes_clients_time_out_and_try_again),
 		cmocka_unit_test(the_shortest_stall_is_a_run_too),

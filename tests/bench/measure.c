@@ -17,7 +17,7 @@
 #define SLO_NS	 (5 * (uint64_t)MS)
 
 static struct schedule schedule;
-static struct run_data *data;
+static struct samples *data;
 static struct measures measures;
 
 /* Everything answered after 1 ms. */
@@ -32,7 +32,7 @@ static int set_up(void **state)
 					       .length_ns = SECONDS * 1000ull * MS },
 				 &schedule, &why),
 		0);
-	assert_int_equal(run_data_make(&data, &schedule, SLO_NS), 0);
+	assert_int_equal(samples_make(&data, &schedule, SLO_NS), 0);
 	for (size_t i = 0; i < schedule.count; i++) {
 		data->outcomes[i].done_us = 1000;
 		data->outcomes[i].kind = OUTCOME_OK;
@@ -43,7 +43,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	run_data_free(data);
+	samples_free(data);
 	schedule_free(&schedule);
 	return 0;
 }

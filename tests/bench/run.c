@@ -78,11 +78,11 @@ static void make(struct schedule *schedule, uint64_t seed, bool poisson)
 }
 
 static void run(const struct bench_policy *policy, bool culprits, struct measures *measures,
-	struct run_data **kept)
+	struct samples **kept)
 {
 	struct schedule schedule;
 	struct bench_options options;
-	struct run_data *data;
+	struct samples *data;
 	struct spans spans;
 	char error[TARGET_ERROR_MAX] = "";
 	options_defaults(&options);
@@ -103,7 +103,7 @@ static void run(const struct bench_policy *policy, bool culprits, struct measure
 	if (kept)
 		*kept = data;
 	else
-		run_data_free(data);
+		samples_free(data);
 }
 
 static void one_seed_gives_one_schedule(void **state)
@@ -170,13 +170,13 @@ static void each_whole_second_of_the_machine_is_kept(void **state)
 {
 	(void)state;
 	struct measures measures;
-	struct run_data *data;
+	struct samples *data;
 	run(&policy_none, false, &measures, &data);
 	assert_int_equal(data->watch.count, LENGTH_NS / 1000000000u);
 	assert_true(data->watch.seconds[0].known);
 	assert_true(data->watch.seconds[0].others == 1);
 	assert_int_equal(machines_open, 0);
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void rejected_questions_are_counted_as_dropped(void **state)
@@ -195,35 +195,35 @@ static void without_control_the_culprit_holds_everybody_to_the_end(void **state)
 {
 	(void)state;
 	struct measures measures;
-	struct run_data *data;
+	struct samples *data;
 	run(&policy_none, true, &measures, &data);
 	assert_true(measures.late_share_during > 0.5);
 	assert_int_equal(measures.culprits, 1);
 	assert_int_equal(measures.culprits_completed, 0);
 	assert_int_equal(measures.cancels, 0);
 	assert_string_equal(data->tasks[0].name, "holder");
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void longest_kills_the_culprit_and_notes_it(void **state)
 {
 	(void)state;
 	struct measures measures;
-	struct run_data *data;
+	struct samples *data;
 	run(&policy_longest, true, &measures, &data);
 	assert_int_equal(measures.cancels, 1);
 	assert_int_equal(measures.wrong_cancels, 0);
 	assert_true(data->tasks[0].cancelled);
 	assert_true(data->cancels[0].released_ns >= CULPRIT_NS);
 	assert_int_equal(data->cancels[0].released_ns, data->tasks[0].end_ns);
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void a_decision_is_noted_once_with_its_last_times(void **state)
 {
 	(void)state;
 	struct measures measures;
-	struct run_data *data;
+	struct samples *data;
 	run(&policy_cancel, true, &measures, &data);
 	assert_int_equal(measures.cancels, 1);
 	assert_int_equal(measures.decisions, 1);
@@ -231,7 +231,7 @@ static void a_decision_is_noted_once_with_its_last_times(void **state)
 	assert_string_equal(data->cancels[0].why, "it holds everybody");
 	assert_true(data->cancels[0].released_ns >= data->cancels[0].decided_ns);
 	assert_int_equal(measures.victims_dropped, 0);
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void a_target_that_does_not_open_fails_with_its_line(void **state)
@@ -239,7 +239,7 @@ static void a_target_that_does_not_open_fails_with_its_line(void **state)
 	(void)state;
 	struct schedule schedule;
 	struct bench_options options;
-	struct run_data *data = (struct run_data *)1;
+	struct samples *data = (struct samples *)1;
 	char error[TARGET_ERROR_MAX] = "";
 	options_defaults(&options);
 	make(&schedule, 1, false);

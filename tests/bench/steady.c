@@ -139,10 +139,10 @@ static const struct steady_rules rules = {
 };
 
 /* Everything answered after 1 ms; what is due in second `bad` after bad_ms. */
-static struct run_data *make_run(uint32_t bad, uint32_t bad_ms)
+static struct samples *make_run(uint32_t bad, uint32_t bad_ms)
 {
-	struct run_data *data;
-	assert_int_equal(run_data_make(&data, &schedule, (uint64_t)FLOOR_MS * 1000000), 0);
+	struct samples *data;
+	assert_int_equal(samples_make(&data, &schedule, (uint64_t)FLOOR_MS * 1000000), 0);
 	for (size_t i = 0; i < schedule.count; i++) {
 		bool hit = schedule.arrivals[i].due_ns / SECOND_NS == bad;
 		data->outcomes[i].done_us = hit ? bad_ms * 1000 : 1000;
@@ -153,9 +153,9 @@ static struct run_data *make_run(uint32_t bad, uint32_t bad_ms)
 
 static struct steadiness judge(uint32_t bad, uint32_t bad_ms)
 {
-	struct run_data *data = make_run(bad, bad_ms);
+	struct samples *data = make_run(bad, bad_ms);
 	struct steadiness steadiness = steady_judge(data, &rules);
-	run_data_free(data);
+	samples_free(data);
 	return steadiness;
 }
 
@@ -174,18 +174,18 @@ static void a_second_an_order_above_the_median_one_is_a_disturbance(void **state
 static void what_was_never_answered_is_a_disturbance(void **state)
 {
 	(void)state;
-	struct run_data *data = make_run(0, 1);
+	struct samples *data = make_run(0, 1);
 	for (size_t i = 0; i < schedule.count; i++)
 		if (schedule.arrivals[i].due_ns / SECOND_NS == 2)
 			data->outcomes[i].kind = OUTCOME_PENDING;
 	assert_true(steady_judge(data, &rules).disturbance.disturbed);
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void a_load_that_the_machine_does_not_carry_is_a_disturbance(void **state)
 {
 	(void)state;
-	struct run_data *slow = make_run(0, 300), *lossy = make_run(0, 1);
+	struct samples *slow = make_run(0, 300), *lossy = make_run(0, 1);
 	for (size_t i = 0; i < schedule.count; i++) {
 		slow->outcomes[i].done_us = 300000;
 		if (i % 50 == 0)
@@ -193,20 +193,20 @@ static void a_load_that_the_machine_does_not_carry_is_a_disturbance(void **state
 	}
 	assert_true(steady_judge(slow, &rules).disturbance.disturbed);
 	assert_true(steady_judge(lossy, &rules).disturbance.disturbed);
-	run_data_free(slow);
-	run_data_free(lossy);
+	samples_free(slow);
+	samples_free(lossy);
 }
 
 static void the_slo_is_ten_times_the_median_second(void **state)
 {
 	(void)state;
-	struct run_data *data = make_run(3, 900);
+	struct samples *data = make_run(3, 900);
 	for (size_t i = 0; i < schedule.count; i++)
 		if (data->outcomes[i].done_us == 1000)
 			data->outcomes[i].done_us = 2000;
 	struct steadiness s = steady_judge(data, &rules);
 	assert_true(s.slo_ms > 19.9 && s.slo_ms < 20.1);
-	run_data_free(data);
+	samples_free(data);
 	s = judge(3, 900);
 	assert_true(s.slo_ms > 9.9 && s.slo_ms < 10.1);
 }
@@ -214,38 +214,38 @@ static void the_slo_is_ten_times_the_median_second(void **state)
 static void the_slo_has_a_bound_however_slow_the_machine_is(void **state)
 {
 	(void)state;
-	struct run_data *data = make_run(3, 1);
+	struct samples *data = make_run(3, 1);
 	for (size_t i = 0; i < schedule.count; i++)
 		data->outcomes[i].done_us = 1800000;
 	struct steadiness s = steady_judge(data, &rules);
 	assert_true(s.disturbance.disturbed);
 	assert_true(s.slo_ms == RATIO * STEADY_P99_MAX_MS);
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void the_slo_has_a_floor(void **state)
 {
 	(void)state;
-	struct run_data *data = make_run(3, 1);
+	struct samples *data = make_run(3, 1);
 	for (size_t i = 0; i < schedule.count; i++)
 		data->outcomes[i].done_us = 100;
 	assert_true(steady_judge(data, &rules).slo_ms == FLOOR_MS);
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void steps_in_the_load_are_no_disturbance(void **state)
 {
 	(void)state;
 	const struct steady_rules steps = { .slo_ratio = RATIO, .floor_ms = FLOOR_MS };
-	struct run_data *data = make_run(3, 60);
+	struct samples *data = make_run(3, 60);
 	assert_false(steady_judge(data, &steps).disturbance.disturbed);
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void a_reference_beside_others_is_disturbed_however_fast(void **state)
 {
 	(void)state;
-	struct run_data *data = make_run(3, 1);
+	struct samples *data = make_run(3, 1);
 	data->watch.count = SECONDS;
 	for (uint32_t i = 0; i < SECONDS; i++)
 		data->watch.seconds[i] = calm;
@@ -254,14 +254,14 @@ static void a_reference_beside_others_is_disturbed_however_fast(void **state)
 	struct steadiness s = steady_judge(data, &rules);
 	assert_true(s.disturbance.disturbed);
 	assert_non_null(strstr(s.disturbance.why, "second 7"));
-	run_data_free(data);
+	samples_free(data);
 }
 
 static void a_generator_that_is_late_for_half_the_slo_disturbs(void **state)
 {
 	(void)state;
 	struct disturbance disturbance;
-	struct run_data *data = make_run(3, 1);
+	struct samples *data = make_run(3, 1);
 	data->watch.count = SECONDS;
 	for (size_t i = 0; i < schedule.count; i++)
 		if (schedule.arrivals[i].due_ns / SECOND_NS == 2)
@@ -271,7 +271,7 @@ static void a_generator_that_is_late_for_half_the_slo_disturbs(void **state)
 	steady_disturbance(data, 50, &disturbance);
 	assert_true(disturbance.disturbed);
 	assert_true(disturbance.lag_ms > 29.9 && disturbance.lag_ms < 30.1);
-	run_data_free(data);
+	samples_free(data);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

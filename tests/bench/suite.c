@@ -73,10 +73,10 @@ static bool is_disturbed(uint32_t run)
 	return run < strlen(world.script) && world.script[run] == 'D';
 }
 
-int run_execute(const struct run_setup *setup, struct run_data **data, char why[TARGET_ERROR_MAX])
+int run_execute(const struct run_setup *setup, struct samples **data, char why[TARGET_ERROR_MAX])
 {
 	(void)why;
-	assert_int_equal(run_data_make(data, setup->schedule, setup->slo_ns), 0);
+	assert_int_equal(samples_make(data, setup->schedule, setup->slo_ns), 0);
 	assert_true(world.runs < RUNS_MAX);
 	strncat(world.order, setup->title, sizeof world.order - strlen(world.order) - 1);
 	strncat(world.order, " ", sizeof world.order - strlen(world.order) - 1);

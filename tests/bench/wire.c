@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench/experiment/lane_task.h"
+#include "bench/experiment/script_task.h"
 #include "bench/target/server_process.h"
 #include "bench/target/wire.h"
 
@@ -310,41 +310,41 @@ static uint64_t now_of(void *arg)
 	struct timespec now;
 	(void)arg;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * LANE_NS_PER_S + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * BENCH_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void go_on(struct lane_task *task)
+static void go_on(struct script_task *task)
 {
-	lane_task_step(task, now_of(NULL));
-	if (task->state != TASK_OVER && lane_task_next_ns(task) == UINT64_MAX)
+	script_task_step(task, now_of(NULL));
+	if (task->state != TASK_OVER && script_task_next_ns(task) == UINT64_MAX)
 		event_base_loop(base, EVLOOP_ONCE);
 }
 
 /* One that locks the table for an hour, if left alone, and has it. */
-static void begin_to_lock(struct lane_task *task)
+static void begin_to_lock(struct script_task *task)
 {
 	struct heard made = { 0 };
 	start("roles.load=auto raise", 3);
 	assert_int_equal(wire_ask(pool, "create table items(id int)", on_answer, &made), 0);
 	await(&made);
-	task->script = LANE_LOCK;
-	task->hold_ns = 3600ull * LANE_NS_PER_S;
+	task->script = SCRIPT_LOCK;
+	task->hold_ns = 3600ull * BENCH_NS_PER_S;
 	task->now_ns = now_of;
-	assert_int_equal(lane_task_begin(task, pool, pool), 0);
+	assert_int_equal(script_task_begin(task, pool, pool), 0);
 	while (!task->first_ns)
 		go_on(task);
 }
 
 static void a_culprit_is_sent_again_only_after_a_cancel(void **state)
 {
-	struct lane_task task = { .resends = 2 };
+	struct script_task task = { .resends = 2 };
 	struct heard hit = { 0 };
 	char sql[128];
 	(void)state;
 	begin_to_lock(&task);
 	task.hold_ns = 0; /* the next one ends as soon as it has the table */
 	snprintf(sql, sizeof sql, "select cancel_task(id) from cancel_tasks where process = %u",
-		lane_task_process(&task));
+		script_task_process(&task));
 	assert_int_equal(wire_ask(pool, sql, on_answer, &hit), 0);
 	await(&hit);
 	while (task.state != TASK_OVER)
@@ -357,12 +357,12 @@ static void a_culprit_is_sent_again_only_after_a_cancel(void **state)
 
 static void what_a_task_has_not_given_back_counts_as_held(void **state)
 {
-	struct lane_task task = { 0 };
+	struct script_task task = { 0 };
 	(void)state;
 	begin_to_lock(&task);
 	assert_int_equal(task.held_ns, 0);
-	assert_int_equal(lane_task_held_ns(&task, task.taken_ns + 5), 5);
-	assert_int_equal(lane_task_held_ns(&task, 0), 0);
+	assert_int_equal(script_task_held_ns(&task, task.taken_ns + 5), 5);
+	assert_int_equal(script_task_held_ns(&task, 0), 0);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, stop)

@@ -26,7 +26,8 @@ static json_t *run_over_the_wire(const char *name, const char *policies)
 {
 	char arguments[320];
 	snprintf(arguments, sizeof arguments,
-		"run %s --wire --policy %s --quiet --allow-disturbed --format json --stall 1 "
+		"run %s --target server --policy %s --quiet --allow-disturbed --format json "
+		"--stall 1 "
 		"--slo-ms 40 --timeout-ms 200 --seconds 6 --pool-mb 4 --data %s/data",
 		name, policies, lane_folder);
 	json_t *result = tool_json(arguments);

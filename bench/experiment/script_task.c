@@ -2,7 +2,7 @@
 /*
  * Owns what a task beside the load says to the server and when.
  */
-#include "bench/experiment/lane_task.h"
+#include "bench/experiment/script_task.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,37 +15,37 @@
 
 static void on_answer(void *arg, const struct wire_answer *answer);
 
-static uint64_t now_of(const struct lane_task *task)
+static uint64_t now_of(const struct script_task *task)
 {
 	return task->now_ns(task->arg);
 }
 
-static void ask(struct lane_task *task, const char *sql)
+static void ask(struct script_task *task, const char *sql)
 {
 	task->next_ns = UINT64_MAX;
 	wire_session_ask(task->session, sql, on_answer, task);
 }
 
-static void be_over(struct lane_task *task)
+static void be_over(struct script_task *task)
 {
 	task->state = TASK_OVER;
 	task->next_ns = UINT64_MAX;
 }
 
-static void give_back(struct lane_task *task)
+static void give_back(struct script_task *task)
 {
 	if (task->taken_ns)
 		task->held_ns += now_of(task) - task->taken_ns;
 	task->taken_ns = 0;
 }
 
-static void finish(struct lane_task *task)
+static void finish(struct script_task *task)
 {
 	task->state = TASK_ENDS;
 	ask(task, script_find(task->script)->end);
 }
 
-static void take(struct lane_task *task, uint64_t now_ns)
+static void take(struct script_task *task, uint64_t now_ns)
 {
 	task->taken_ns = now_ns;
 	if (!task->first_ns)
@@ -54,7 +54,7 @@ static void take(struct lane_task *task, uint64_t now_ns)
 }
 
 /* Its next statement, or when it is due. */
-static void go_on(struct lane_task *task, uint64_t now_ns)
+static void go_on(struct script_task *task, uint64_t now_ns)
 {
 	const struct script *script = script_find(task->script);
 	char sql[SCRIPT_SQL_BYTES];
@@ -68,7 +68,7 @@ static void go_on(struct lane_task *task, uint64_t now_ns)
 	}
 }
 
-static void start(struct lane_task *task, uint64_t now_ns)
+static void start(struct script_task *task, uint64_t now_ns)
 {
 	const struct script *script = script_find(task->script);
 	task->until_ns = now_ns + task->hold_ns;
@@ -84,7 +84,7 @@ static void start(struct lane_task *task, uint64_t now_ns)
 		finish(task); /* all of it is one statement */
 }
 
-static void tell_failure(struct lane_task *task, const struct wire_answer *answer)
+static void tell_failure(struct script_task *task, const struct wire_answer *answer)
 {
 	snprintf(task->error, sizeof task->error, "%s failed: %.200s",
 		script_find(task->script)->name, answer->message);
@@ -92,7 +92,7 @@ static void tell_failure(struct lane_task *task, const struct wire_answer *answe
 }
 
 /* Sent again at once, as its client sees no reason not to. */
-static void end(struct lane_task *task)
+static void end(struct script_task *task)
 {
 	give_back(task);
 	if (task->again) {
@@ -107,7 +107,7 @@ static void end(struct lane_task *task)
 
 /* Its transaction is gone as soon as it is cancelled, which its client hears from the next answer;
  * ROLLBACK only tidies up. */
-static void stop(struct lane_task *task)
+static void stop(struct script_task *task)
 {
 	task->stopped++;
 	task->again = task->resends > 0;
@@ -120,18 +120,18 @@ static void stop(struct lane_task *task)
 	ask(task, "ROLLBACK");
 }
 
-static void wait_for(struct lane_task *task, uint32_t ms)
+static void wait_for(struct script_task *task, uint32_t ms)
 {
-	task->next_ns = now_of(task) + ms * (uint64_t)LANE_NS_PER_MS;
+	task->next_ns = now_of(task) + ms * (uint64_t)BENCH_NS_PER_MS;
 }
 
-static void stop_harmless(struct lane_task *task)
+static void stop_harmless(struct script_task *task)
 {
 	task->stopped++;
 	wait_for(task, REFUSED_MS);
 }
 
-static void proceed(struct lane_task *task)
+static void proceed(struct script_task *task)
 {
 	const struct script *script = script_find(task->script);
 	bool begins = task->state == TASK_BEGINS;
@@ -148,14 +148,14 @@ static void proceed(struct lane_task *task)
 }
 
 /* Refused by admission control, at its first statement or a later one: all of it again. */
-static void turn_back(struct lane_task *task)
+static void turn_back(struct script_task *task)
 {
 	give_back(task);
 	task->state = TASK_TURNED_BACK;
 	ask(task, "ROLLBACK");
 }
 
-static void come_again(struct lane_task *task)
+static void come_again(struct script_task *task)
 {
 	task->state = TASK_WAITS;
 	wait_for(task, REFUSED_MS);
@@ -163,7 +163,7 @@ static void come_again(struct lane_task *task)
 
 static void on_answer(void *arg, const struct wire_answer *answer)
 {
-	struct lane_task *task = arg;
+	struct script_task *task = arg;
 	const struct script *script = script_find(task->script);
 	if (task->state == TASK_TURNED_BACK)
 		come_again(task);
@@ -181,11 +181,11 @@ static void on_answer(void *arg, const struct wire_answer *answer)
 		proceed(task);
 }
 
-int lane_task_begin(struct lane_task *task, struct wire_pool *operators, struct wire_pool *pool)
+int script_task_begin(struct script_task *task, struct wire_pool *operators, struct wire_pool *pool)
 {
 	const struct script *script = script_find(task->script);
 	be_over(task);
-	if (task->script == LANE_NO_SCRIPT)
+	if (task->script == SCRIPT_NONE)
 		return 0;
 	task->state = TASK_WAITS;
 	task->next_ns = task->onset_ns;
@@ -195,7 +195,7 @@ int lane_task_begin(struct lane_task *task, struct wire_pool *operators, struct 
 		       : -1;
 }
 
-void lane_task_step(struct lane_task *task, uint64_t now_ns)
+void script_task_step(struct script_task *task, uint64_t now_ns)
 {
 	if (now_ns < task->next_ns)
 		return;
@@ -205,18 +205,18 @@ void lane_task_step(struct lane_task *task, uint64_t now_ns)
 		go_on(task, now_ns);
 }
 
-uint64_t lane_task_next_ns(const struct lane_task *task)
+uint64_t script_task_next_ns(const struct script_task *task)
 {
 	return task->next_ns;
 }
 
-uint64_t lane_task_held_ns(const struct lane_task *task, uint64_t now_ns)
+uint64_t script_task_held_ns(const struct script_task *task, uint64_t now_ns)
 {
 	return task->held_ns +
 	       (task->taken_ns && now_ns > task->taken_ns ? now_ns - task->taken_ns : 0);
 }
 
-uint32_t lane_task_process(const struct lane_task *task)
+uint32_t script_task_process(const struct script_task *task)
 {
 	return task->session ? wire_session_process(task->session) : 0;
 }

@@ -4,7 +4,7 @@
  * counted. A client that times out sends no CancelRequest and its connection stays open, so the
  * server does the abandoned work.
  */
-#include "bench/experiment/lane_run.h"
+#include "bench/experiment/server_run.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,23 +14,23 @@
 
 #include "bench/cases/scripts.h"
 #include "bench/experiment/kill_script.h"
-#include "bench/report/lane_measure.h"
-#include "bench/experiment/lane_session.h"
-#include "bench/experiment/lane_task.h"
+#include "bench/report/retry_measure.h"
+#include "bench/experiment/server_session.h"
+#include "bench/experiment/script_task.h"
 #include "bench/machine/watch.h"
 #include "common/quantile.h"
 
 #define OPEN_SPARE	  16
-#define TASKS_MAX	  (1 + LANE_COMPANY_MAX)
+#define TASKS_MAX	  (1 + BACKGROUND_MAX)
 #define REFUSALS_KEPT	  4096
 #define SATURATE_LOOPS	  4 /* requests in flight for each worker */
-#define SATURATE_WARM_NS  (LANE_NS_PER_S / 2)
-#define SATURATE_LEAST_NS ((uint64_t)LANE_NS_PER_S)
-#define SATURATE_MOST_NS  (3ull * LANE_NS_PER_S)
+#define SATURATE_WARM_NS  (BENCH_NS_PER_S / 2)
+#define SATURATE_LEAST_NS ((uint64_t)BENCH_NS_PER_S)
+#define SATURATE_MOST_NS  (3ull * BENCH_NS_PER_S)
 #define SATURATE_MAX	  200000u
 #define SATURATE_ROUNDS	  5 /* of the workers, at least: this process may have been stopped */
-#define SATURATE_WAIT_NS  (30ull * LANE_NS_PER_S)
-#define REFUSE_NS	  (LANE_NS_PER_S / 2)
+#define SATURATE_WAIT_NS  (30ull * BENCH_NS_PER_S)
+#define REFUSE_NS	  (BENCH_NS_PER_S / 2)
 #define REFUSED_SHARE	  0.95 /* else it is not the cost of refusals that was measured */
 
 struct run;
@@ -42,13 +42,13 @@ struct asked { /* an attempt in flight */
 };
 
 struct run {
-	struct lane_session session;
-	const struct lane_setup *setup;
-	struct crowd *crowd;
-	struct lane_task tasks[TASKS_MAX]; /* the first is the trigger */
-	struct lane_killer killer;
+	struct server_session session;
+	const struct server_setup *setup;
+	struct clients *clients;
+	struct script_task tasks[TASKS_MAX]; /* the first is the trigger */
+	struct kill_script killer;
 	struct asked *asked;
-	struct crowd_counts last; /* of the line before */
+	struct clients_counts last; /* of the line before */
 	uint64_t next_line_ns, lag_max_ns, unsent;
 	uint32_t in_flight_max, refusal_count;
 	double refusals_ms[REFUSALS_KEPT];
@@ -60,7 +60,7 @@ static uint64_t own_cpu_ns(void)
 {
 	struct rusage used;
 	getrusage(RUSAGE_SELF, &used);
-	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * LANE_NS_PER_S +
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * BENCH_NS_PER_S +
 	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000u;
 }
 
@@ -84,23 +84,23 @@ static void on_answer(void *arg, const struct wire_answer *answer)
 {
 	struct asked *asked = arg;
 	struct run *run = asked->run;
-	uint64_t now_ns = lane_session_now_ns(&run->session), number = asked->number;
-	enum crowd_reply reply = answer->status == WIRE_OK	  ? CROWD_REPLY_OK
-				 : answer->status == WIRE_REFUSED ? CROWD_REPLY_REFUSED
-								  : CROWD_REPLY_ERROR;
-	if (reply == CROWD_REPLY_REFUSED)
+	uint64_t now_ns = server_session_now_ns(&run->session), number = asked->number;
+	enum clients_reply reply = answer->status == WIRE_OK	    ? CLIENTS_REPLY_OK
+				   : answer->status == WIRE_REFUSED ? CLIENTS_REPLY_REFUSED
+								    : CLIENTS_REPLY_ERROR;
+	if (reply == CLIENTS_REPLY_REFUSED)
 		note_refusal(run, asked, now_ns);
-	lane_killer_hear(
-		&run->killer, reply == CROWD_REPLY_OK ? now_ns - asked->due_ns : UINT64_MAX);
+	kill_script_hear(
+		&run->killer, reply == CLIENTS_REPLY_OK ? now_ns - asked->due_ns : UINT64_MAX);
 	forget(asked);
-	crowd_answered(run->crowd, number, now_ns, reply,
-		(uint64_t)answer->retry_after_ms * LANE_NS_PER_MS);
+	clients_answered(run->clients, number, now_ns, reply,
+		(uint64_t)answer->retry_after_ms * BENCH_NS_PER_MS);
 }
 
 static void ask(
-	struct run *run, uint64_t number, const struct crowd_request *request, uint64_t now_ns)
+	struct run *run, uint64_t number, const struct clients_request *request, uint64_t now_ns)
 {
-	char sql[LANE_SQL_BYTES];
+	char sql[SESSION_SQL_BYTES];
 	struct asked *asked = calloc(1, sizeof *asked);
 	if (asked) {
 		*asked = (struct asked){ .run = run,
@@ -111,13 +111,13 @@ static void ask(
 		if (run->asked)
 			run->asked->previous = asked;
 		run->asked = asked;
-		lane_session_question(&run->session, request, sql);
+		server_session_question(&run->session, request, sql);
 		if (wire_ask(run->session.pool, sql, on_answer, asked) == 0)
 			return;
 		forget(asked);
 	}
 	run->unsent++;
-	crowd_answered(run->crowd, number, now_ns, CROWD_REPLY_ERROR, 0);
+	clients_answered(run->clients, number, now_ns, CLIENTS_REPLY_ERROR, 0);
 }
 
 static void note_lag(struct run *run, uint64_t lag_ns)
@@ -129,10 +129,10 @@ static void note_lag(struct run *run, uint64_t lag_ns)
 
 static void send_due(struct run *run, uint64_t now_ns)
 {
-	const struct crowd_request *request;
+	const struct clients_request *request;
 	int64_t number;
-	crowd_expire(run->crowd, now_ns);
-	while ((number = crowd_take(run->crowd, now_ns, &request)) >= 0) {
+	clients_expire(run->clients, now_ns);
+	while ((number = clients_take(run->clients, now_ns, &request)) >= 0) {
 		if (request->attempts == 1)
 			note_lag(run, now_ns - request->due_ns);
 		ask(run, (uint64_t)number, request, now_ns);
@@ -146,20 +146,20 @@ static void say_trigger(const struct run *run)
 {
 	static const char *const words[] = { "", "begins", "holds", "ends", "is over",
 		"was refused" };
-	const struct lane_task *trigger = &run->tasks[0];
-	if (trigger->script != LANE_NO_SCRIPT && trigger->state != TASK_WAITS)
+	const struct script_task *trigger = &run->tasks[0];
+	if (trigger->script != SCRIPT_NONE && trigger->state != TASK_WAITS)
 		fprintf(stderr, "  trigger %s", words[trigger->state]);
 }
 
 static void print_line(struct run *run, uint64_t now_ns)
 {
-	struct crowd_counts counts;
+	struct clients_counts counts;
 	struct wire_stats stats;
-	crowd_counts(run->crowd, &counts);
+	clients_counts(run->clients, &counts);
 	wire_pool_stats(run->session.pool, &stats);
 	if (stats.busy > run->in_flight_max)
 		run->in_flight_max = stats.busy;
-	run->next_line_ns += LANE_NS_PER_S;
+	run->next_line_ns += BENCH_NS_PER_S;
 	if (!run->setup->quiet) {
 		fprintf(stderr,
 			"%-18s %5.1f s  offered %5.0f/s  sent %5.0f/s  goodput %5.0f/s  refused "
@@ -177,10 +177,10 @@ static void print_line(struct run *run, uint64_t now_ns)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static struct crowd *make_crowd(const struct lane_setup *setup, char *error)
+static struct clients *make_clients(const struct server_setup *setup, char *error)
 {
-	const struct lane_plan *plan = setup->plan;
-	const struct lane_policy *policy = setup->policy;
+	const struct retry_plan *plan = setup->plan;
+	const struct bench_policy *policy = setup->policy;
 	double headroom_qps = fmax(0, setup->saturation_qps - setup->rate_qps);
 	double budget_qps = headroom_qps * policy->budget_pct / 100;
 	struct schedule schedule;
@@ -190,9 +190,9 @@ static struct crowd *make_crowd(const struct lane_setup *setup, char *error)
 		.rate_qps = setup->rate_qps,
 		.length_ns = plan->length_ns,
 		.poisson = setup->poisson };
-	struct crowd *crowd = NULL;
+	struct clients *clients = NULL;
 	if (schedule_make(&when, &schedule, &why) == 0) {
-		const struct crowd_options options = { .struct_size = sizeof options,
+		const struct clients_options options = { .struct_size = sizeof options,
 			.schedule = &schedule,
 			.timeout_ns = plan->timeout_ns,
 			.retries = plan->retries,
@@ -201,12 +201,12 @@ static struct crowd *make_crowd(const struct lane_setup *setup, char *error)
 				(uint64_t)fmax(policy->budget_pct ? 1 : 0, budget_qps * 1000),
 			.budget_burst = (uint32_t)fmax(1, budget_qps),
 			.priorities = plan->priorities };
-		crowd = crowd_new(&options);
+		clients = clients_new(&options);
 		schedule_free(&schedule);
 	}
-	if (!crowd)
+	if (!clients)
 		snprintf(error, SERVER_ERROR_MAX, "%s", why);
-	return crowd;
+	return clients;
 }
 
 static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
@@ -217,26 +217,27 @@ static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
 static uint64_t others_next_ns(const struct run *run)
 {
 	uint64_t next_ns =
-		run->setup->policy->defences & LANE_LONGEST ? run->killer.next_ns : UINT64_MAX;
+		run->setup->policy->defences & DEFENCE_LONGEST ? run->killer.next_ns : UINT64_MAX;
 	for (int i = 0; i < TASKS_MAX; i++)
-		next_ns = sooner(next_ns, lane_task_next_ns(&run->tasks[i]));
+		next_ns = sooner(next_ns, script_task_next_ns(&run->tasks[i]));
 	return next_ns;
 }
 
 static int drive(struct run *run, char *error)
 {
 	uint64_t length_ns = run->setup->plan->length_ns;
-	for (uint64_t now_ns = 0; now_ns < length_ns; now_ns = lane_session_now_ns(&run->session)) {
-		if (lane_session_interrupted()) {
+	for (uint64_t now_ns = 0; now_ns < length_ns;
+		now_ns = server_session_now_ns(&run->session)) {
+		if (server_session_interrupted()) {
 			snprintf(error, SERVER_ERROR_MAX, "interrupted");
 			return -1;
 		}
 		for (int i = 0; i < TASKS_MAX; i++)
-			lane_task_step(&run->tasks[i], now_ns);
+			script_task_step(&run->tasks[i], now_ns);
 		send_due(run, now_ns);
-		if (run->setup->policy->defences & LANE_LONGEST) {
-			run->killer.culprit = lane_task_process(&run->tasks[0]);
-			lane_killer_step(&run->killer, run->crowd, now_ns);
+		if (run->setup->policy->defences & DEFENCE_LONGEST) {
+			run->killer.culprit = script_task_process(&run->tasks[0]);
+			kill_script_step(&run->killer, run->clients, now_ns);
 		}
 		if (now_ns >= run->next_line_ns) {
 			print_line(run, now_ns);
@@ -246,9 +247,9 @@ static int drive(struct run *run, char *error)
 				return -1;
 			}
 		}
-		lane_session_wait(&run->session,
+		server_session_wait(&run->session,
 			sooner(sooner(length_ns, run->next_line_ns),
-				sooner(crowd_next_ns(run->crowd), others_next_ns(run))));
+				sooner(clients_next_ns(run->clients), others_next_ns(run))));
 	}
 	print_line(run, length_ns);
 	for (int i = 0; i < TASKS_MAX; i++)
@@ -264,76 +265,76 @@ static double company_cancelled(const struct run *run)
 {
 	double cancelled = NAN;
 	for (int i = 1; i < TASKS_MAX; i++)
-		if (run->tasks[i].script != LANE_NO_SCRIPT)
+		if (run->tasks[i].script != SCRIPT_NONE)
 			cancelled = (isnan(cancelled) ? 0 : cancelled) + run->tasks[i].stopped;
 	return cancelled;
 }
 
-static void count(const struct run *run, struct lane_measures *measures)
+static void count(const struct run *run, struct retry_measures *measures)
 {
 	double *figures = measures->figures;
-	struct crowd_counts counts;
-	double seconds = (double)run->setup->plan->length_ns / LANE_NS_PER_S;
-	crowd_counts(run->crowd, &counts);
-	figures[LANE_offered] = (double)counts.offered;
-	figures[LANE_attempts] = (double)counts.attempts;
-	figures[LANE_retries] = (double)counts.retries;
-	figures[LANE_retries_denied] = (double)counts.denied;
-	figures[LANE_timeouts] = (double)counts.timeouts;
-	figures[LANE_rejected] = (double)counts.refused;
-	figures[LANE_failed] = (double)(counts.errors - run->unsent);
-	figures[LANE_unsent] = (double)run->unsent;
-	figures[LANE_in_flight_max] = run->in_flight_max;
-	figures[LANE_lag_max_ms] = (double)run->lag_max_ns / 1e6;
+	struct clients_counts counts;
+	double seconds = (double)run->setup->plan->length_ns / BENCH_NS_PER_S;
+	clients_counts(run->clients, &counts);
+	figures[RETRY_offered] = (double)counts.offered;
+	figures[RETRY_attempts] = (double)counts.attempts;
+	figures[RETRY_retries] = (double)counts.retries;
+	figures[RETRY_retries_denied] = (double)counts.denied;
+	figures[RETRY_timeouts] = (double)counts.timeouts;
+	figures[RETRY_rejected] = (double)counts.refused;
+	figures[RETRY_failed] = (double)(counts.errors - run->unsent);
+	figures[RETRY_unsent] = (double)run->unsent;
+	figures[RETRY_in_flight_max] = run->in_flight_max;
+	figures[RETRY_lag_max_ms] = (double)run->lag_max_ns / 1e6;
 	uint64_t server_ns = server_process_cpu_ns(&run->session.server) - run->server_cpu_ns;
-	figures[LANE_server_cpu_pct] = (double)server_ns / 1e7 / seconds;
-	figures[LANE_client_cpu_pct] = (double)(own_cpu_ns() - run->client_cpu_ns) / 1e7 / seconds;
-	uint64_t held_ns = lane_task_held_ns(&run->tasks[0], run->setup->plan->length_ns);
+	figures[RETRY_server_cpu_pct] = (double)server_ns / 1e7 / seconds;
+	figures[RETRY_client_cpu_pct] = (double)(own_cpu_ns() - run->client_cpu_ns) / 1e7 / seconds;
+	uint64_t held_ns = script_task_held_ns(&run->tasks[0], run->setup->plan->length_ns);
 	if (held_ns)
-		figures[LANE_trigger_ms] = (double)held_ns / 1e6;
-	figures[LANE_company_cancelled] = company_cancelled(run);
+		figures[RETRY_trigger_ms] = (double)held_ns / 1e6;
+	figures[RETRY_company_cancelled] = company_cancelled(run);
 	if (run->setup->plan->resends)
-		figures[LANE_resends] = run->setup->plan->resends - run->tasks[0].resends;
+		figures[RETRY_resends] = run->setup->plan->resends - run->tasks[0].resends;
 }
 
 /* A client that stood still looks like a server that did. */
-static void judge_machine(const struct run *run, struct lane_measures *measures)
+static void judge_machine(const struct run *run, struct retry_measures *measures)
 {
 	double *figures = measures->figures;
 	struct disturbance *disturbance = &measures->disturbance;
 	watch_judge(&run->watch, DISTURBANCE_LAG_SHARE * (double)run->setup->plan->timeout_ns / 1e6,
 		disturbance);
-	figures[LANE_own_ms_per_s] = disturbance->own_ms;
-	figures[LANE_others_ms_per_s] = disturbance->others_ms;
-	figures[LANE_run_queue_ms_per_s] = disturbance->run_queue_ms;
-	figures[LANE_taken_ms_per_s] = disturbance->taken_ms;
-	figures[LANE_disturbed_seconds] = disturbance->disturbed_seconds;
+	figures[RETRY_own_ms_per_s] = disturbance->own_ms;
+	figures[RETRY_others_ms_per_s] = disturbance->others_ms;
+	figures[RETRY_run_queue_ms_per_s] = disturbance->run_queue_ms;
+	figures[RETRY_taken_ms_per_s] = disturbance->taken_ms;
+	figures[RETRY_disturbed_seconds] = disturbance->disturbed_seconds;
 }
 
-static int measure(struct run *run, struct lane_measures *measures, char *error)
+static int measure(struct run *run, struct retry_measures *measures, char *error)
 {
-	const struct lane_plan *plan = run->setup->plan;
+	const struct retry_plan *plan = run->setup->plan;
 	uint64_t grace_ns = plan->timeout_ns * (plan->retries + 1);
-	struct lane_record record = { .onset_ns = plan->onset_ns,
+	struct retry_record record = { .onset_ns = plan->onset_ns,
 		.settled_ns = plan->length_ns > grace_ns ? plan->length_ns - grace_ns : 0,
-		.triggered = plan->trigger != LANE_NO_SCRIPT,
+		.triggered = plan->trigger != SCRIPT_NONE,
 		.saturation_qps = run->setup->saturation_qps };
-	record.requests = crowd_requests(run->crowd, &record.count);
+	record.requests = clients_requests(run->clients, &record.count);
 	count(run, measures);
 	judge_machine(run, measures);
-	lane_measure(&record, measures);
+	retry_measure(&record, measures);
 	if (run->refusal_count) {
 		sort_doubles(run->refusals_ms, run->refusal_count);
-		measures->figures[LANE_reject_ms] = run->refusals_ms[run->refusal_count / 2];
+		measures->figures[RETRY_reject_ms] = run->refusals_ms[run->refusal_count / 2];
 	}
-	if (!run->setup->trace || lane_trace_fill(run->setup->trace, &record) == 0)
+	if (!run->setup->trace || retry_trace_fill(run->setup->trace, &record) == 0)
 		return 0;
 	snprintf(error, SERVER_ERROR_MAX, "out of memory for the picture");
 	return -1;
 }
 
 /* From the runtime's own views, which answer whatever state the workers are in. */
-static int ask_decisions(struct run *run, struct lane_measures *measures, char *error)
+static int ask_decisions(struct run *run, struct retry_measures *measures, char *error)
 {
 	char sql[256];
 	double numbers[3];
@@ -342,25 +343,25 @@ static int ask_decisions(struct run *run, struct lane_measures *measures, char *
 		"SELECT count(*), coalesce(sum(process IS NOT %u), 0), "
 		"coalesce(max(CASE WHEN process IS %u THEN ago_s END), -1) "
 		"FROM cancel_decisions WHERE acted",
-		lane_task_process(&run->tasks[0]), lane_task_process(&run->tasks[0]));
-	if (lane_session_numbers(&run->session, sql, numbers, 3, error) != 0)
+		script_task_process(&run->tasks[0]), script_task_process(&run->tasks[0]));
+	if (server_session_numbers(&run->session, sql, numbers, 3, error) != 0)
 		return -1;
-	double now_s = (double)lane_session_now_ns(&run->session) / LANE_NS_PER_S;
-	figures[LANE_cancels] = numbers[0] + run->killer.kills;
-	figures[LANE_wrong_cancels] = numbers[1] + run->killer.wrong;
+	double now_s = (double)server_session_now_ns(&run->session) / BENCH_NS_PER_S;
+	figures[RETRY_cancels] = numbers[0] + run->killer.kills;
+	figures[RETRY_wrong_cancels] = numbers[1] + run->killer.wrong;
 	uint64_t first_ns = run->tasks[0].first_ns;
 	if (first_ns && first_ns < run->setup->plan->onset_ns)
 		first_ns = run->setup->plan->onset_ns; /* before it harmed nobody */
 	if (numbers[2] >= 0 && first_ns)
-		figures[LANE_decided_ms] = (now_s - numbers[2]) * 1e3 - (double)first_ns / 1e6;
+		figures[RETRY_decided_ms] = (now_s - numbers[2]) * 1e3 - (double)first_ns / 1e6;
 	return 0;
 }
 
 /* ---- What a refusal costs -------------------------------------------------------------------- */
 
 struct refusals {
-	struct lane_session *session;
-	struct crowd_request lowest;
+	struct server_session *session;
+	struct clients_request lowest;
 	uint32_t refused, answered;
 	uint64_t end_ns;
 	bool over;
@@ -370,9 +371,9 @@ static void on_refusal(void *arg, const struct wire_answer *answer);
 
 static void ask_refused(struct refusals *refusals)
 {
-	char sql[LANE_SQL_BYTES];
-	refusals->lowest.user = (uint16_t)((refusals->lowest.user + 1) % CROWD_USERS);
-	lane_session_question(refusals->session, &refusals->lowest, sql);
+	char sql[SESSION_SQL_BYTES];
+	refusals->lowest.user = (uint16_t)((refusals->lowest.user + 1) % CLIENTS_USERS);
+	server_session_question(refusals->session, &refusals->lowest, sql);
 	refusals->over = wire_ask(refusals->session->pool, sql, on_refusal, refusals) != 0;
 }
 
@@ -381,7 +382,7 @@ static void on_refusal(void *arg, const struct wire_answer *answer)
 	struct refusals *refusals = arg;
 	refusals->refused += answer->status == WIRE_REFUSED;
 	refusals->answered++;
-	if (lane_session_now_ns(refusals->session) < refusals->end_ns)
+	if (server_session_now_ns(refusals->session) < refusals->end_ns)
 		ask_refused(refusals);
 	else
 		refusals->over = true;
@@ -389,42 +390,42 @@ static void on_refusal(void *arg, const struct wire_answer *answer)
 
 /* One client of the lowest priority asks again as soon as it is refused, while the gate is still
  * as closed as the run left it. */
-static void measure_refusal(struct run *run, struct lane_measures *measures)
+static void measure_refusal(struct run *run, struct retry_measures *measures)
 {
-	uint64_t now_ns = lane_session_now_ns(&run->session);
+	uint64_t now_ns = server_session_now_ns(&run->session);
 	struct refusals refusals = { .session = &run->session,
-		.lowest = { .priority = CROWD_PRIORITIES - 1 },
+		.lowest = { .priority = CLIENTS_PRIORITIES - 1 },
 		.end_ns = now_ns + REFUSE_NS };
 	uint64_t cpu_ns = server_process_cpu_ns(&run->session.server);
 	ask_refused(&refusals);
 	while (!refusals.over)
-		lane_session_wait(&run->session, refusals.end_ns + LANE_NS_PER_S);
+		server_session_wait(&run->session, refusals.end_ns + BENCH_NS_PER_S);
 	cpu_ns = server_process_cpu_ns(&run->session.server) - cpu_ns;
 	if (refusals.refused > 0 && refusals.refused >= refusals.answered * REFUSED_SHARE)
-		measures->figures[LANE_reject_cpu_us] = (double)cpu_ns / 1e3 / refusals.answered;
+		measures->figures[RETRY_reject_cpu_us] = (double)cpu_ns / 1e3 / refusals.answered;
 }
 
 static int begin(struct run *run, char *error)
 {
-	const struct lane_plan *plan = run->setup->plan;
-	if (lane_session_begin(&run->session, run->setup, error) != 0)
+	const struct retry_plan *plan = run->setup->plan;
+	if (server_session_begin(&run->session, run->setup, error) != 0)
 		return -1;
-	run->crowd = make_crowd(run->setup, error);
-	if (!run->crowd)
+	run->clients = make_clients(run->setup, error);
+	if (!run->clients)
 		return -1;
-	run->tasks[0] = (struct lane_task){ .script = plan->trigger,
+	run->tasks[0] = (struct script_task){ .script = plan->trigger,
 		.onset_ns = plan->onset_ns - plan->lead_ns,
 		.hold_ns = plan->hold_ns + plan->lead_ns,
 		.resends = plan->resends };
-	for (int i = 0; i < LANE_COMPANY_MAX; i++)
-		run->tasks[1 + i] = (struct lane_task){ .script = plan->company[i].script,
-			.onset_ns = plan->company[i].onset_ns };
-	run->killer = (struct lane_killer){ .session = &run->session,
-		.slo_ns = plan->slo_ms * (uint64_t)LANE_NS_PER_MS };
+	for (int i = 0; i < BACKGROUND_MAX; i++)
+		run->tasks[1 + i] = (struct script_task){ .script = plan->background[i].script,
+			.onset_ns = plan->background[i].onset_ns };
+	run->killer = (struct kill_script){ .session = &run->session,
+		.slo_ns = plan->slo_ms * (uint64_t)BENCH_NS_PER_MS };
 	for (int i = 0; i < TASKS_MAX; i++) {
-		run->tasks[i].now_ns = lane_session_now_ns;
+		run->tasks[i].now_ns = server_session_now_ns;
 		run->tasks[i].arg = &run->session;
-		if (lane_task_begin(&run->tasks[i], run->session.operators, run->session.pool)) {
+		if (script_task_begin(&run->tasks[i], run->session.operators, run->session.pool)) {
 			snprintf(error, SERVER_ERROR_MAX, "no connection for %s",
 				script_find(run->tasks[i].script)->name);
 			return -1;
@@ -433,15 +434,15 @@ static int begin(struct run *run, char *error)
 	return 0;
 }
 
-static void nothing_measured(struct lane_measures *measures)
+static void nothing_measured(struct retry_measures *measures)
 {
-	for (int f = 0; f < LANE_FIGURE_COUNT; f++)
+	for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
 		measures->figures[f] = NAN;
-	for (int p = 0; p < CROWD_PRIORITIES; p++)
+	for (int p = 0; p < CLIENTS_PRIORITIES; p++)
 		measures->success_pct_by_priority[p] = NAN;
 }
 
-int lane_run(const struct lane_setup *setup, struct lane_measures *measures,
+int server_run(const struct server_setup *setup, struct retry_measures *measures,
 	char error[SERVER_ERROR_MAX])
 {
 	struct run *run = calloc(1, sizeof *run);
@@ -455,8 +456,8 @@ int lane_run(const struct lane_setup *setup, struct lane_measures *measures,
 	if (begin(run, error) == 0) {
 		run->server_cpu_ns = server_process_cpu_ns(&run->session.server);
 		run->client_cpu_ns = own_cpu_ns();
-		run->next_line_ns = LANE_NS_PER_S;
-		run->session.start_ns += lane_session_now_ns(&run->session);
+		run->next_line_ns = BENCH_NS_PER_S;
+		run->session.start_ns += server_session_now_ns(&run->session);
 		watch_begin(&run->watch, run->session.server.pid);
 		status = drive(run, error);
 		watch_end(&run->watch);
@@ -465,13 +466,13 @@ int lane_run(const struct lane_setup *setup, struct lane_measures *measures,
 		status = measure(run, measures, error);
 	if (status == 0) {
 		status = ask_decisions(run, measures, error);
-		if (setup->plan->reject_cost && setup->policy->defences & LANE_GATE)
+		if (setup->plan->reject_cost && setup->policy->defences & DEFENCE_GATE)
 			measure_refusal(run, measures);
 	}
-	lane_session_end(&run->session);
+	server_session_end(&run->session);
 	while (run->asked)
 		forget(run->asked);
-	crowd_free(run->crowd);
+	clients_free(run->clients);
 	free(run);
 	return status;
 }
@@ -479,8 +480,8 @@ int lane_run(const struct lane_setup *setup, struct lane_measures *measures,
 /* ---- Saturation ------------------------------------------------------------------------------ */
 
 struct saturation {
-	struct lane_session session;
-	struct crowd_request next;
+	struct server_session session;
+	struct clients_request next;
 	uint64_t draws;
 	uint64_t done_ns[SATURATE_MAX]; /* of answers, after the warm-up */
 	uint32_t count, answered;
@@ -493,10 +494,10 @@ static void on_saturated(void *arg, const struct wire_answer *answer);
 
 static void ask_next(struct saturation *s)
 {
-	char sql[LANE_SQL_BYTES];
+	char sql[SESSION_SQL_BYTES];
 	s->next.draw = s->draws * 0x9e3779b97f4a7c15u; /* spread evenly over the items */
-	s->next.user = (uint16_t)(s->draws++ % CROWD_USERS);
-	lane_session_question(&s->session, &s->next, sql);
+	s->next.user = (uint16_t)(s->draws++ % CLIENTS_USERS);
+	server_session_question(&s->session, &s->next, sql);
 	if (wire_ask(s->session.pool, sql, on_saturated, s) != 0)
 		s->failed = true;
 }
@@ -504,7 +505,7 @@ static void ask_next(struct saturation *s)
 static void on_saturated(void *arg, const struct wire_answer *answer)
 {
 	struct saturation *s = arg;
-	uint64_t now_ns = lane_session_now_ns(&s->session);
+	uint64_t now_ns = server_session_now_ns(&s->session);
 	if (s->over)
 		return;
 	if (answer->status != WIRE_OK) {
@@ -531,7 +532,7 @@ static double rate_of(const struct saturation *s)
 }
 
 /* A quarter of a run's length, within bounds. */
-static uint64_t saturation_ns(const struct lane_plan *plan)
+static uint64_t saturation_ns(const struct retry_plan *plan)
 {
 	uint64_t part_ns = plan->length_ns / 4;
 	if (part_ns < SATURATE_LEAST_NS)
@@ -549,21 +550,21 @@ static void saturate(struct saturation *s, struct disturbance *disturbance)
 	uint64_t give_up_ns = end_ns + SATURATE_WAIT_NS;
 	uint32_t least = s->session.setup->plan->workers * SATURATE_ROUNDS;
 	for (uint64_t now_ns = 0;
-		!s->failed && !lane_session_interrupted() && s->count < SATURATE_MAX &&
+		!s->failed && !server_session_interrupted() && s->count < SATURATE_MAX &&
 		now_ns < give_up_ns && (now_ns < end_ns || s->count < least);
-		now_ns = lane_session_now_ns(&s->session))
-		lane_session_wait(&s->session, now_ns < end_ns ? end_ns : give_up_ns);
+		now_ns = server_session_now_ns(&s->session))
+		server_session_wait(&s->session, now_ns < end_ns ? end_ns : give_up_ns);
 	s->over = true;
 	watch_second(&s->watch);
 	watch_end(&s->watch);
 	watch_judge(&s->watch, 0, disturbance);
-	if (lane_session_interrupted()) {
+	if (server_session_interrupted()) {
 		snprintf(s->error, SERVER_ERROR_MAX, "interrupted");
 		s->failed = true;
 	}
 }
 
-int lane_saturate(const struct lane_setup *setup, struct lane_capacity *capacity,
+int server_saturate(const struct server_setup *setup, struct server_capacity *capacity,
 	char error[SERVER_ERROR_MAX])
 {
 	struct saturation *s = calloc(1, sizeof *s);
@@ -573,9 +574,9 @@ int lane_saturate(const struct lane_setup *setup, struct lane_capacity *capacity
 		return -1;
 	}
 	s->error = error;
-	if (lane_session_begin(&s->session, setup, error) == 0) {
+	if (server_session_begin(&s->session, setup, error) == 0) {
 		snprintf(error, SERVER_ERROR_MAX, "no connections to measure saturation");
-		s->session.start_ns += lane_session_now_ns(&s->session);
+		s->session.start_ns += server_session_now_ns(&s->session);
 		uint64_t cpu_ns = server_process_cpu_ns(&s->session.server);
 		saturate(s, &capacity->disturbance);
 		cpu_ns = server_process_cpu_ns(&s->session.server) - cpu_ns;
@@ -583,7 +584,7 @@ int lane_saturate(const struct lane_setup *setup, struct lane_capacity *capacity
 		capacity->query_cpu_us = s->answered ? (double)cpu_ns / 1e3 / s->answered : NAN;
 		status = s->failed || capacity->qps <= 0 ? -1 : 0;
 	}
-	lane_session_end(&s->session);
+	server_session_end(&s->session);
 	free(s);
 	return status;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lane_measure.h - from the requests of a run to the figures of a lane. Pure: no clock, no I/O.
+ * retry_measure.h - from the requests of a run to the figures of a case on a server. Pure: no clock, no I/O.
  */
-#ifndef BENCH_LANE_MEASURE_H
-#define BENCH_LANE_MEASURE_H
+#ifndef BENCH_RETRY_MEASURE_H
+#define BENCH_RETRY_MEASURE_H
 
-#include "bench/cases/lane.h"
+#include "bench/cases/retry_plan.h"
 #include "bench/load/clients.h"
-#include "bench/machine/disturbance.h"
+#include "bench/report/measure.h"
 
 /* name in JSON and CSV. A figure that was not measured, or does not apply, is null. */
-#define LANE_FIGURES(X)                                                                            \
+#define RETRY_FIGURES(X)                                                                           \
 	X(heals)                                                                                   \
 	X(heal_s)                                                                                  \
 	X(goodput_ratio)                                                                           \
@@ -47,31 +47,27 @@
 	X(taken_ms_per_s)                                                                          \
 	X(disturbed_seconds)
 
-enum lane_figure {
-#define X(name) LANE_##name,
-	LANE_FIGURES(X)
+enum retry_figure {
+#define X(name) RETRY_##name,
+	RETRY_FIGURES(X)
 #undef X
-		LANE_FIGURE_COUNT
+		RETRY_FIGURE_COUNT
 };
-extern const char *const lane_figure_names[LANE_FIGURE_COUNT];
+extern const char *const retry_figure_names[RETRY_FIGURE_COUNT];
 
 /* Of one run. NAN: null. */
-struct lane_measures {
-	double figures[LANE_FIGURE_COUNT];
-	double success_pct_by_priority[CROWD_PRIORITIES];
+struct retry_measures {
+	double figures[RETRY_FIGURE_COUNT];
+	double success_pct_by_priority[CLIENTS_PRIORITIES];
 	struct disturbance disturbance;
 };
 
-#define LANE_BIN_NS	 (LANE_NS_PER_S / 4)
-#define LANE_GOOD_SHARE	 0.9 /* healthy: of the requests due in a bin so many succeed */
-#define LANE_HEALED_BINS 4   /* … to the end, which is at least so many bins away */
+#define RETRY_BIN_NS	  (BENCH_NS_PER_S / 4)
+#define RETRY_GOOD_SHARE  0.9 /* healthy: of the requests due in a bin so many succeed */
+#define RETRY_HEALED_BINS 4   /* … to the end, which is at least so many bins away */
 
-struct lane_span {
-	uint64_t from_ns, to_ns;
-};
-
-struct lane_record {
-	const struct crowd_request *requests; /* by due_ns */
+struct retry_record {
+	const struct clients_request *requests; /* by due_ns */
 	size_t count;
 	uint64_t onset_ns;   /* of the trigger, or from where on the run is measured */
 	uint64_t settled_ns; /* what was due before has had its time to end */
@@ -79,21 +75,21 @@ struct lane_record {
 	double saturation_qps;
 };
 
-/* Requests by when they were due, from the start of the run, in bins of LANE_BIN_NS. */
-struct lane_trace {
+/* Requests by when they were due, from the start of the run, in bins of RETRY_BIN_NS. */
+struct retry_trace {
 	uint32_t *due, *late; /* late: they did not succeed */
 	uint32_t bin_count;
 };
 /* 0, or -1: memory is out. Free it in both cases. */
-int lane_trace_fill(struct lane_trace *trace, const struct lane_record *record)
+int retry_trace_fill(struct retry_trace *trace, const struct retry_record *record)
 	__attribute__((warn_unused_result));
-void lane_trace_free(struct lane_trace *trace);
+void retry_trace_free(struct retry_trace *trace);
 
 /* Fills what follows from the requests; every other figure stays as it is. */
-void lane_measure(const struct lane_record *record, struct lane_measures *measures);
+void retry_measure(const struct retry_record *record, struct retry_measures *measures);
 /* The instant from which a run is well to its end; UINT64_MAX: it is not. */
-uint64_t lane_heals_ns(const struct lane_record *record);
+uint64_t retry_heals_ns(const struct retry_record *record);
 /* Share of the requests due in a span that succeeded; NAN: none was due. */
-double lane_success(const struct lane_record *record, struct lane_span span);
+double retry_success(const struct retry_record *record, struct span span);
 
 #endif
