@@ -20,7 +20,8 @@
 #include "bench/report/plot.h"
 #include "bench/report/range_output.h"
 #include "bench/report/report.h"
-#include "bench/experiment/suite.h"
+#include "bench/experiment/picture.h"
+#include "bench/experiment/server_suite.h"
 #include "common/output.h"
 
 #define STATUS_FAILED	 1
@@ -76,31 +77,6 @@ static int command_list(int argc, char **argv)
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-static int plot_result(
-	const struct suite_result *result, const char *folder, char error[TARGET_ERROR_MAX])
-{
-	static struct plot plot;
-	char title[128];
-	const struct summary *summary = &result->summary;
-	snprintf(title, sizeof title, "%s: %.0f requests/s offered, SLO %.1f ms%s",
-		summary->case_name, summary->rate_qps, summary->slo_ms,
-		summary_is_disturbed(summary) ? " " RANGE_DISTURBED : "");
-	plot = (struct plot){ .name = summary->case_name,
-		.title = title,
-		.goodput = "answers within SLO /s",
-		.shade = "the culprit runs if nobody stops it",
-		.bin_s = MEASURE_BIN_NS / 1e9,
-		.series_count = result->trace_count,
-		.spans = result->spans };
-	for (uint32_t i = 0; i < result->trace_count; i++)
-		plot.series[i] = (struct plot_series){ .name = result->traces[i].policy,
-			.disturbed = result->traces[i].disturbed,
-			.due = result->traces[i].due,
-			.late = result->traces[i].late,
-			.bin_count = result->traces[i].bin_count };
-	return plot_write(&plot, folder, error);
-}
-
 static int report_result(const struct bench_options *options, const struct suite_result *result,
 	struct output *output)
 {
@@ -112,7 +88,7 @@ static int report_result(const struct bench_options *options, const struct suite
 	}
 	if (!options->plot_dir)
 		return 0;
-	if (plot_result(result, options->plot_dir, error) != 0) {
+	if (picture_draw(result, options->plot_dir, error) != 0) {
 		fprintf(stderr, "cancel-bench: %s\n", error);
 		return STATUS_FAILED;
 	}
@@ -142,54 +118,37 @@ static int finish_run(const struct bench_options *options, const struct suite_re
 	if (status == 0)
 		return judge_result(options, summary_is_disturbed(&result->summary));
 	fprintf(stderr, "cancel-bench: %s\n", error);
-	return status < 0 ? STATUS_BAD_INPUT : status;
+	if (status > 0)
+		return status;
+	return options->target == SERVER_TARGET ? STATUS_FAILED : STATUS_BAD_INPUT;
 }
 
-static int run_on_server(const struct run_arguments *arguments)
+static int run_suite(
+	const struct run_arguments *arguments, struct suite_result *result, char *error)
 {
-	struct output output;
-	char error[TARGET_ERROR_MAX] = "";
-	if (arguments->options.plot_dir)
-		plot_check(arguments->options.plot_dir);
-	const char *unwritable = output_open(&output, arguments->options.out_path);
-	if (unwritable)
-		bench_refuse(
-			"--out: cannot write '%s': %s", arguments->options.out_path, unwritable);
-	int status =
-		server_suite_run(&arguments->options, arguments->bench_case, output.file, error);
-	if (status == 0 && output_commit(&output) != 0) {
-		snprintf(error, sizeof error, "cannot write the result: %s", strerror(errno));
-		status = -1;
-	}
-	if (status == 0 && arguments->options.plot_dir)
-		status = server_suite_draw(error); /* the result is there, whatever becomes of it */
-	if (status != 0)
-		fprintf(stderr, "cancel-bench: %s\n", error);
-	output_discard(&output);
-	if (status == 0)
-		return judge_result(&arguments->options, server_suite_is_disturbed());
-	return status < 0 ? STATUS_FAILED : status;
+	const struct bench_options *options = &arguments->options;
+	if (options->target == SERVER_TARGET)
+		return server_suite_run(options, arguments->bench_case, result, error);
+	if (options->saturate)
+		return saturate_run(options, result, error);
+	return suite_run(options, arguments->bench_case, result, error);
 }
 
 static int command_run(int argc, char **argv)
 {
 	static struct suite_result result;
 	struct run_arguments arguments;
+	const struct bench_options *options = &arguments.options;
 	struct output output;
 	char error[TARGET_ERROR_MAX] = "";
 	run_options_parse(argc, argv, &arguments);
-	if (arguments.options.target == SERVER_TARGET)
-		return run_on_server(&arguments);
-	if (arguments.options.plot_dir)
-		plot_check(arguments.options.plot_dir);
-	const char *unwritable = output_open(&output, arguments.options.out_path);
+	if (options->plot_dir)
+		plot_check(options->plot_dir);
+	const char *unwritable = output_open(&output, options->out_path);
 	if (unwritable)
-		bench_refuse(
-			"--out: cannot write '%s': %s", arguments.options.out_path, unwritable);
-	int status = arguments.options.saturate
-			     ? saturate_run(&arguments.options, &result, error)
-			     : suite_run(&arguments.options, arguments.bench_case, &result, error);
-	status = finish_run(&arguments.options, &result, status, error, &output);
+		bench_refuse("--out: cannot write '%s': %s", options->out_path, unwritable);
+	int status = run_suite(&arguments, &result, error);
+	status = finish_run(options, &result, status, error, &output);
 	output_discard(&output);
 	suite_free(&result);
 	return status;

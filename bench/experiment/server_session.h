@@ -22,8 +22,8 @@ struct server_setup {
 	bool poisson, quiet;
 	uint32_t connections;
 	const char *data_dir;
-	uint64_t items;		   /* in it */
-	struct retry_trace *trace; /* to be filled; NULL: none is wanted */
+	uint64_t items;	     /* in it */
+	struct trace *trace; /* to be filled; NULL: none is wanted */
 };
 
 struct server_session {

@@ -17,9 +17,6 @@
 #include "bench/experiment/server_run.h"
 #include "bench/experiment/server_session.h"
 #include "bench/experiment/script_task.h"
-#include "bench/report/plot.h"
-#include "bench/report/retry_report.h"
-#include "bench/report/range_output.h"
 
 #define SEED_STRIDE	1000003u
 #define WINDOW_LEAST_MS 10u /* what the server takes for admission.window_ms */
@@ -137,11 +134,10 @@ static void make_data(const struct retry_plan *plan, const struct bench_options 
 struct suite {
 	const struct bench_options *options;
 	const struct bench_case *bench_case;
-	struct retry_plan plan;
-	struct retry_summary summary;
+	struct retry_plan *plan; /* of the result */
+	struct suite_result *result;
 	const struct bench_policy *policies[OPTIONS_POLICIES_MAX];
 	struct retry_measures measures[OPTIONS_POLICIES_MAX][OPTIONS_REPS_MAX];
-	struct retry_trace traces[OPTIONS_POLICIES_MAX]; /* of first repetitions, for --plot */
 	uint32_t policy_count;
 	double query_cpu_us;
 	bool rate_disturbed; /* the saturation was, and that is allowed */
@@ -153,12 +149,13 @@ static struct server_setup setup_of(
 	const struct suite *suite, const struct bench_policy *policy, uint32_t rep)
 {
 	const struct bench_options *options = suite->options;
-	double rate_qps = policy->load_pct ? suite->summary.saturation_qps * policy->load_pct / 100
-					   : suite->summary.rate_qps;
+	double rate_qps = policy->load_pct
+				  ? suite->result->summary.saturation_qps * policy->load_pct / 100
+				  : suite->result->summary.rate_qps;
 	return (struct server_setup){ .title = policy->name,
-		.plan = &suite->plan,
+		.plan = suite->plan,
 		.policy = policy,
-		.saturation_qps = suite->summary.saturation_qps,
+		.saturation_qps = suite->result->summary.saturation_qps,
 		.rate_qps = rate_qps,
 		.seed = options->seed + (uint64_t)rep * SEED_STRIDE,
 		.poisson = options->poisson,
@@ -190,7 +187,7 @@ static int saturate_once(void *arg, struct disturbance *disturbance)
 static int find_rate(struct suite *suite, char *error)
 {
 	const struct bench_options *options = suite->options;
-	struct retry_summary *summary = &suite->summary;
+	struct summary *summary = &suite->result->summary;
 	struct server_setup setup = setup_of(suite, &policy_none, 0);
 	if (!options->quiet)
 		fprintf(stderr, "measuring saturation\n");
@@ -210,8 +207,8 @@ static int find_rate(struct suite *suite, char *error)
 	summary->saturation_qps = capacity.qps;
 	suite->query_cpu_us = capacity.query_cpu_us;
 	summary->rate_qps = options->rate_qps > 0 ? options->rate_qps
-						  : summary->saturation_qps * suite->plan.rho;
-	suite->plan.rho = summary->rate_qps / summary->saturation_qps;
+						  : summary->saturation_qps * suite->plan->rho;
+	suite->plan->rho = summary->rate_qps / summary->saturation_qps;
 	if (!options->quiet)
 		fprintf(stderr, "saturation %.1f/s, load %.1f/s\n", summary->saturation_qps,
 			summary->rate_qps);
@@ -228,7 +225,7 @@ static int run_once(void *arg, struct disturbance *disturbance)
 {
 	const struct running *running = arg;
 	if (running->setup->trace)
-		retry_trace_free(running->setup->trace); /* of a run that was disturbed */
+		trace_free(running->setup->trace); /* of a run that was disturbed */
 	int status = server_run(running->setup, running->measures, running->error);
 	*disturbance = running->measures->disturbance;
 	return status;
@@ -238,8 +235,9 @@ static int run_cell(struct suite *suite, uint32_t rep, uint32_t i, char *error)
 {
 	const struct bench_options *options = suite->options;
 	struct server_setup setup = setup_of(suite, suite->policies[i], rep);
+	struct suite_trace *trace = &suite->result->traces[i];
 	if (rep == 0 && options->plot_dir)
-		setup.trace = &suite->traces[i];
+		setup.trace = &trace->bins;
 	struct running running = { &setup, &suite->measures[i][rep], error };
 	const struct disturbance_retry retry = { .title = setup.title,
 		.runs = runs_of(options),
@@ -248,6 +246,11 @@ static int run_cell(struct suite *suite, uint32_t rep, uint32_t i, char *error)
 		.arg = &running };
 	struct disturbance last;
 	int status = disturbance_retry(&retry, &last);
+	if (setup.trace) {
+		suite->result->trace_count = i + 1;
+		snprintf(trace->policy, sizeof trace->policy, "%s", setup.title);
+		trace->disturbed = suite->measures[i][rep].disturbance.disturbed;
+	}
 	suite->measures[i][rep].figures[RETRY_query_cpu_us] = suite->query_cpu_us;
 	return status;
 }
@@ -262,91 +265,55 @@ static int run_all(struct suite *suite, char *error)
 	return 0;
 }
 
-static void summarise(struct suite *suite)
+static void add_rows(struct suite *suite)
 {
-	struct retry_summary *summary = &suite->summary;
+	struct summary *summary = &suite->result->summary;
 	for (uint32_t i = 0; i < suite->policy_count; i++) {
 		struct server_setup setup = setup_of(suite, suite->policies[i], 0);
-		struct retry_row *row = &summary->rows[summary->row_count++];
-		row->policy = suite->policies[i];
+		struct summary_row *row = &summary->rows[summary->row_count++];
+		snprintf(row->policy, sizeof row->policy, "%s", suite->policies[i]->name);
+		row->what = suite->policies[i]->server_what;
 		row->rate_qps = setup.rate_qps;
 		row->rho = setup.rate_qps / summary->saturation_qps;
 		row->disturbed = suite->rate_disturbed;
-		retry_row_fill(row, suite->measures[i], suite->options->reps);
+		summary_fill_retries(row, suite->measures[i], suite->options->reps);
 	}
 }
 
-/* ---- The picture ----------------------------------------------------------------------------- */
-
-static struct suite suite; /* its traces stay until they are drawn */
-
-static void forget_traces(void)
+static void fill_head(struct suite *suite)
 {
-	for (uint32_t i = 0; i < suite.policy_count; i++)
-		retry_trace_free(&suite.traces[i]);
-}
-
-int server_suite_draw(char error[SERVER_ERROR_MAX])
-{
-	_Static_assert(SERVER_ERROR_MAX >= PLOT_ERROR_MAX, "plot_write's line fits");
-	static struct plot plot;
-	char name[32], title[160];
-	const struct bench_case *bench_case = suite.bench_case;
-	const struct retry_plan *plan = &suite.plan;
-	snprintf(name, sizeof name, "%s%s", bench_case->name, bench_case->plan ? "-wire" : "");
-	snprintf(title, sizeof title, "%s: load %.0f/s of %.0f/s, timeout %.0f ms, %u retr%s%s",
-		name, suite.summary.rate_qps, suite.summary.saturation_qps,
-		(double)plan->timeout_ns / 1e6, plan->retries, plan->retries == 1 ? "y" : "ies",
-		retry_summary_is_disturbed(&suite.summary) ? " " RANGE_DISTURBED : "");
-	plot = (struct plot){ .name = name,
-		.title = title,
-		.goodput = "answers in time /s",
-		.shade = plan->trigger == SCRIPT_NONE ? NULL : "the trigger, if nobody stops it",
-		.bin_s = RETRY_BIN_NS / 1e9,
-		.series_count = suite.policy_count };
-	for (uint32_t i = 0; i < suite.policy_count; i++)
-		plot.series[i] = (struct plot_series){ .name = suite.policies[i]->name,
-			.due = suite.traces[i].due,
-			.late = suite.traces[i].late,
-			.disturbed = suite.measures[i][0].disturbance.disturbed,
-			.bin_count = suite.traces[i].bin_count };
+	const struct retry_plan *plan = suite->plan;
+	struct summary *summary = &suite->result->summary;
+	summary->case_name = suite->bench_case->name;
+	summary->what = suite->bench_case->server_what;
+	summary->options = suite->options;
+	summary->plan = plan;
+	summary->wire = suite->bench_case->plan != NULL;
+	summary->rho = plan->rho;
 	if (plan->trigger != SCRIPT_NONE)
-		plot.spans = (struct spans){ .count = 1,
+		suite->result->spans = (struct spans){ .count = 1,
 			.list = { { plan->onset_ns, plan->onset_ns + plan->hold_ns } } };
-	int status = plot_write(&plot, suite.options->plot_dir, error);
-	forget_traces();
-	return status;
-}
-
-bool server_suite_is_disturbed(void)
-{
-	return retry_summary_is_disturbed(&suite.summary);
 }
 
 int server_suite_run(const struct bench_options *options, const struct bench_case *bench_case,
-	FILE *file, char error[SERVER_ERROR_MAX])
+	struct suite_result *result, char error[TARGET_ERROR_MAX])
 {
+	static struct suite suite;
 	suite.options = options;
 	suite.bench_case = bench_case;
-	suite.summary = (struct retry_summary){
-		.bench_case = bench_case, .plan = &suite.plan, .options = options
-	};
+	suite.result = result;
+	suite.plan = &result->plan;
 	server_session_catch_interrupts();
 	for (uint32_t i = 0; i < options->policy_count; i++)
 		suite.policies[i] = bench_policy_find(options->policies[i], SERVER_TARGET);
 	suite.policy_count = options->policy_count;
-	make_plan(options, bench_case, &suite.plan);
-	make_data(&suite.plan, options, suite.folder, &suite.data);
+	make_plan(options, bench_case, &result->plan);
+	make_data(&result->plan, options, suite.folder, &suite.data);
 	int status = find_rate(&suite, error);
 	if (status == 0)
 		status = run_all(&suite, error);
-	if (status == 0) {
-		summarise(&suite);
-		status = retry_report(file, &suite.summary, options->format);
-		if (status != 0)
-			snprintf(error, SERVER_ERROR_MAX, "cannot write the result");
-	}
-	if (status != 0)
-		forget_traces();
+	fill_head(&suite);
+	if (status == 0)
+		add_rows(&suite);
 	return status;
 }

@@ -272,17 +272,17 @@ static int keep_trace(struct suite *suite, const struct entry *entry, const stru
 	if (result->trace_count == SUMMARY_ROWS_MAX)
 		return 0;
 	struct suite_trace *trace = &result->traces[result->trace_count];
-	trace->bin_count = measure_bin_count(data);
-	trace->due = calloc(trace->bin_count + 1, sizeof *trace->due);
-	trace->late = calloc(trace->bin_count + 1, sizeof *trace->late);
+	trace->bins.bin_count = measure_bin_count(data);
+	trace->bins.due = calloc(trace->bins.bin_count + 1, sizeof *trace->bins.due);
+	trace->bins.late = calloc(trace->bins.bin_count + 1, sizeof *trace->bins.late);
 	result->trace_count++;
-	if (!trace->due || !trace->late) {
+	if (!trace->bins.due || !trace->bins.late) {
 		snprintf(suite->error, TARGET_ERROR_MAX, "out of memory");
 		return -1;
 	}
 	snprintf(trace->policy, sizeof trace->policy, "%s", entry->title);
 	trace->disturbed = attempt->disturbance.disturbed;
-	measure_bins(data, trace->due, trace->late, trace->bin_count);
+	measure_bins(data, trace->bins.due, trace->bins.late, trace->bins.bin_count);
 	return 0;
 }
 
@@ -530,9 +530,7 @@ int suite_run(const struct bench_options *options, const struct bench_case *benc
 
 void suite_free(struct suite_result *result)
 {
-	for (uint32_t i = 0; i < result->trace_count; i++) {
-		free(result->traces[i].due);
-		free(result->traces[i].late);
-	}
+	for (uint32_t i = 0; i < result->trace_count; i++)
+		trace_free(&result->traces[i].bins);
 	result->trace_count = 0;
 }

@@ -12,8 +12,7 @@
 /* Goodput and late share over time of one policy's first repetition. */
 struct suite_trace {
 	char policy[OPTIONS_POLICY_BYTES];
-	uint32_t *due, *late; /* by bin of MEASURE_BIN_NS */
-	uint32_t bin_count;
+	struct trace bins;
 	bool disturbed;
 };
 
@@ -21,7 +20,8 @@ struct suite_result {
 	struct summary summary;
 	struct suite_trace traces[SUMMARY_ROWS_MAX];
 	uint32_t trace_count;
-	struct spans spans; /* of the culprit under `none`, first repetition */
+	struct retry_plan plan; /* of a run on a server */
+	struct spans spans;	/* of the culprit under `none`, first repetition; of the trigger */
 };
 
 /* 0; -1 with one line in error; or, because the machine gave others what the saturation or the

@@ -62,6 +62,12 @@ uint32_t measure_seconds(const struct samples *data, double *p99_ms, uint32_t li
 /* The same of the generator's lag: how long after it was due a request was sent. */
 uint32_t measure_lags(const struct samples *data, double *p99_ms, uint32_t limit);
 
+/* Requests by when they were due, in bins; late: they did not succeed in time. */
+struct trace {
+	uint32_t *due, *late;
+	uint32_t bin_count;
+};
+
 /* A figure over repetitions. */
 struct range {
 	double median, min, max;

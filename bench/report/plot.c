@@ -45,8 +45,8 @@ static int write_data(const struct plot *plot, const char *folder)
 		const struct plot_series *series = &plot->series[s];
 		if (s)
 			fputs("\n\n", file); /* gnuplot's mark between data sets */
-		for (uint32_t i = 0; i < series->bin_count; i++) {
-			double due = series->due[i], late = series->late[i];
+		for (uint32_t i = 0; i < series->bins->bin_count; i++) {
+			double due = series->bins->due[i], late = series->bins->late[i];
 			fprintf(file, "%s,%.2f,%.0f,%.0f,%.3f\n", series->name, i * plot->bin_s,
 				due / plot->bin_s, (due - late) / plot->bin_s,
 				due > 0 ? 100 * late / due : 0);

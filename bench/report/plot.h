@@ -15,8 +15,7 @@
 
 struct plot_series {
 	const char *name;
-	const uint32_t *due, *late; /* requests, by bin */
-	uint32_t bin_count;
+	const struct trace *bins;
 	bool disturbed; /* its name says so */
 };
 

@@ -9,9 +9,14 @@
 
 #include "bench/report/summary.h"
 
-void report_table(FILE *file, const struct summary *summary);
-void report_csv(FILE *file, const struct summary *summary);
-int report_json(FILE *file, const struct summary *summary); /* -1: out of memory or disk */
+/* 0, or -1: out of memory or disk. */
 int report_write(FILE *file, const struct summary *summary, enum report_format format);
+
+/* The parts of it: what a row is called, and the table of each target. */
+#define REPORT_NAME_MAX 80
+void report_row_name(
+	const struct summary *summary, const struct summary_row *row, char name[REPORT_NAME_MAX]);
+void engine_table(FILE *file, const struct summary *summary);
+void server_table(FILE *file, const struct summary *summary);
 
 #endif

@@ -19,12 +19,6 @@ struct tally {
 	uint64_t due, good;
 };
 
-const char *const retry_figure_names[RETRY_FIGURE_COUNT] = {
-#define X(name) #name,
-	RETRY_FIGURES(X)
-#undef X
-};
-
 static struct tally tally_of(const struct retry_record *record, struct span span, int priority)
 {
 	struct tally tally = { 0 };
@@ -95,7 +89,7 @@ static double late_seconds(const struct retry_record *record)
 	return (double)late * MEASURE_BIN_NS / BENCH_NS_PER_S;
 }
 
-int retry_trace_fill(struct retry_trace *trace, const struct retry_record *record)
+int retry_trace_fill(struct trace *trace, const struct retry_record *record)
 {
 	size_t count;
 	struct tally *bins = tally_bins(record, 0, RETRY_BIN_NS, &count);
@@ -111,11 +105,11 @@ int retry_trace_fill(struct retry_trace *trace, const struct retry_record *recor
 	return fine ? 0 : -1;
 }
 
-void retry_trace_free(struct retry_trace *trace)
+void trace_free(struct trace *trace)
 {
 	free(trace->due);
 	free(trace->late);
-	*trace = (struct retry_trace){ 0 };
+	*trace = (struct trace){ 0 };
 }
 
 /* ---- The rest -------------------------------------------------------------------------------- */

@@ -53,7 +53,6 @@ enum retry_figure {
 #undef X
 		RETRY_FIGURE_COUNT
 };
-extern const char *const retry_figure_names[RETRY_FIGURE_COUNT];
 
 /* Of one run. NAN: null. */
 struct retry_measures {
@@ -75,15 +74,10 @@ struct retry_record {
 	double saturation_qps;
 };
 
-/* Requests by when they were due, from the start of the run, in bins of RETRY_BIN_NS. */
-struct retry_trace {
-	uint32_t *due, *late; /* late: they did not succeed */
-	uint32_t bin_count;
-};
 /* 0, or -1: memory is out. Free it in both cases. */
-int retry_trace_fill(struct retry_trace *trace, const struct retry_record *record)
+int retry_trace_fill(struct trace *trace, const struct retry_record *record)
 	__attribute__((warn_unused_result));
-void retry_trace_free(struct retry_trace *trace);
+void trace_free(struct trace *trace);
 
 /* Fills what follows from the requests; every other figure stays as it is. */
 void retry_measure(const struct retry_record *record, struct retry_measures *measures);

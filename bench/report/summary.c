@@ -21,6 +21,12 @@ const struct figure_info summary_figures[FIGURE_COUNT] = {
 #undef X
 };
 
+const struct figure_info retry_figures[RETRY_FIGURE_COUNT] = {
+#define X(name) { #name, TIME, MEDIAN },
+	RETRY_FIGURES(X)
+#undef X
+};
+
 static double ratio(double own, double reference)
 {
 	return reference > 0 ? own / reference : 0;
@@ -101,29 +107,29 @@ static void pool_times(
 	free(all);
 }
 
-static void choose(struct summary_row *row, const struct measures *own,
-	const struct measures *reference, uint32_t reps)
+static void choose(struct summary_row *row, const enum repetition_state *states, uint32_t reps)
 {
-	enum repetition_state states[OPTIONS_REPS_MAX];
-	for (uint32_t i = 0; i < reps; i++)
-		states[i] = own[i].missing ? REPETITION_MISSING
-			    : own[i].disturbance.disturbed || reference[i].disturbance.disturbed
-				    ? REPETITION_DISTURBED
-				    : REPETITION_GOOD;
 	disturbance_choose(states, reps, &row->choice);
 	row->disturbed |= row->choice.disturbed;
 }
 
-static void fill_figures(struct summary_row *row, double by_rep[][FIGURE_COUNT], uint32_t count)
+static enum repetition_state state_of(const struct measures *own, const struct measures *reference)
 {
-	for (int f = 0; f < FIGURE_COUNT; f++) {
-		double column[OPTIONS_REPS_MAX];
-		uint32_t known = 0;
-		for (uint32_t i = 0; i < count; i++)
-			if (!isnan(by_rep[i][f]))
-				column[known++] = by_rep[i][f];
-		measure_range(column, known, &row->figures[f]);
-	}
+	if (own->missing)
+		return REPETITION_MISSING;
+	return own->disturbance.disturbed || reference->disturbance.disturbed ? REPETITION_DISTURBED
+									      : REPETITION_GOOD;
+}
+
+/* Column f of the repetitions' values; what is NAN was not measured. */
+static void fill_range(struct range *range, const double *first, size_t stride, uint32_t count)
+{
+	double column[OPTIONS_REPS_MAX];
+	uint32_t known = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (!isnan(first[i * stride]))
+			column[known++] = first[i * stride];
+	measure_range(column, known, range);
 }
 
 void summary_fill(struct summary_row *row, const struct measures *own,
@@ -131,7 +137,10 @@ void summary_fill(struct summary_row *row, const struct measures *own,
 {
 	static double by_rep[OPTIONS_REPS_MAX][FIGURE_COUNT];
 	const struct measures *kept[OPTIONS_REPS_MAX];
-	choose(row, own, reference, reps);
+	enum repetition_state states[OPTIONS_REPS_MAX];
+	for (uint32_t i = 0; i < reps; i++)
+		states[i] = state_of(&own[i], &reference[i]);
+	choose(row, states, reps);
 	uint32_t count = row->choice.used_count;
 	memset(by_rep, 0, sizeof by_rep);
 	for (uint32_t i = 0; i < count; i++) {
@@ -141,7 +150,8 @@ void summary_fill(struct summary_row *row, const struct measures *own,
 		fill_latencies(by_rep[i], kept[i]);
 		fill_machine(by_rep[i], &kept[i]->disturbance);
 	}
-	fill_figures(row, by_rep, count);
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		fill_range(&row->figures[f], &by_rep[0][f], FIGURE_COUNT, count);
 	struct range *figures = row->figures;
 	pool_times(&figures[FIGURE_time_to_detect_ms], kept, count,
 		offsetof(struct measures, detect_ms));
@@ -151,6 +161,30 @@ void summary_fill(struct summary_row *row, const struct measures *own,
 		offsetof(struct measures, release_ms));
 	pool_times(&figures[FIGURE_time_to_recover_ms], kept, count,
 		offsetof(struct measures, recover_ms));
+}
+
+void summary_fill_retries(
+	struct summary_row *row, const struct retry_measures *measures, uint32_t reps)
+{
+	static double by_rep[OPTIONS_REPS_MAX][RETRY_FIGURE_COUNT + CLIENTS_PRIORITIES];
+	const size_t stride = sizeof *by_rep / sizeof **by_rep;
+	enum repetition_state states[OPTIONS_REPS_MAX];
+	for (uint32_t i = 0; i < reps; i++)
+		states[i] =
+			measures[i].disturbance.disturbed ? REPETITION_DISTURBED : REPETITION_GOOD;
+	choose(row, states, reps);
+	uint32_t count = row->choice.used_count;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct retry_measures *own = &measures[row->choice.used[i]];
+		memcpy(by_rep[i], own->figures, sizeof own->figures);
+		memcpy(by_rep[i] + RETRY_FIGURE_COUNT, own->success_pct_by_priority,
+			sizeof own->success_pct_by_priority);
+	}
+	for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
+		fill_range(&row->figures[f], &by_rep[0][f], stride, count);
+	for (int p = 0; p < CLIENTS_PRIORITIES; p++)
+		fill_range(&row->success_pct_by_priority[p], &by_rep[0][RETRY_FIGURE_COUNT + p],
+			stride, count);
 }
 
 double summary_value(const struct summary_row *row, enum figure figure)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/report/retry_measure.h"
-#include "bench/report/retry_report.h"
+#include "bench/report/summary.h"
 
 #define RATE	 100
 #define LENGTH_S 10
@@ -135,7 +135,7 @@ static void above_capacity_goodput_is_a_share_of_capacity(void **state)
 static void a_row_has_the_range_of_what_was_measured(void **state)
 {
 	struct retry_measures runs[3];
-	struct retry_row row = { 0 };
+	struct summary_row row = { 0 };
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		runs[i].disturbance = (struct disturbance){ 0 };
@@ -147,7 +147,7 @@ static void a_row_has_the_range_of_what_was_measured(void **state)
 	}
 	runs[0].figures[RETRY_heal_s] = 3;
 	runs[2].figures[RETRY_heal_s] = 5;
-	retry_row_fill(&row, runs, 3);
+	summary_fill_retries(&row, runs, 3);
 	assert_float_equal(row.figures[RETRY_heals].median, 1, 0);
 	assert_float_equal(row.figures[RETRY_heals].min, 0, 0);
 	assert_int_equal(row.figures[RETRY_heal_s].count, 2);
@@ -159,17 +159,17 @@ static void a_row_has_the_range_of_what_was_measured(void **state)
 static void a_disturbed_run_is_left_out_of_its_row(void **state)
 {
 	static struct retry_measures runs[3];
-	static struct retry_row row, disturbed;
+	static struct summary_row row, disturbed;
 	(void)state;
 	for (int i = 0; i < 3; i++)
 		runs[i].figures[RETRY_goodput_ratio] = 1 + i;
 	disturbance_mark(&runs[1].disturbance, "others had it");
-	retry_row_fill(&row, runs, 3);
+	summary_fill_retries(&row, runs, 3);
 	assert_false(row.disturbed);
 	assert_int_equal(row.choice.left_out_count, 1);
 	assert_int_equal(row.choice.left_out[0], 1);
 	assert_int_equal(row.figures[RETRY_goodput_ratio].count, 2);
-	retry_row_fill(&disturbed, &runs[1], 1);
+	summary_fill_retries(&disturbed, &runs[1], 1);
 	assert_true(disturbed.disturbed);
 	assert_float_equal(disturbed.figures[RETRY_goodput_ratio].median, 2, 0);
 }
