@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the list of policies a run may compare. A new rival is a file and a row here. `cancel` takes
- * a variant: the name of a policy of the library, and after a slash that of an estimator.
+ * Owns the list of policies a run may compare. A new rival is a file and a row of policies.def.
+ * `cancel` takes a variant: the name of a policy of the library, and after a slash that of an
+ * estimator.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,54 +12,12 @@
 #include "bench/base/options.h"
 #include "bench/policies/policy.h"
 
-#define BUDGET_LARGE_PCT 200 /* twice the headroom */
-
 const struct bench_policy *const bench_policies[] = {
-	&policy_none,
-	&(const struct bench_policy){
-		.name = "none-47", .server_what = "the same at a load of 47 %", .load_pct = 47 },
-	&policy_timeout,
-	&policy_longest,
-	&policy_limit,
-	&policy_monitor,
-	&(const struct bench_policy){ .name = "queue",
-		.server_what = "the order of the server's worker queue: priorities, and no gate",
-		.defences = DEFENCE_QUEUE },
-	&(const struct bench_policy){ .name = "budget",
-		.server_what = "a retry budget of 30 % of the headroom",
-		.defences = DEFENCE_BUDGET,
-		.budget_pct = DEFENCE_BUDGET_PCT },
-	&(const struct bench_policy){ .name = "budget-large",
-		.server_what = "a retry budget of twice the headroom",
-		.defences = DEFENCE_BUDGET,
-		.budget_pct = BUDGET_LARGE_PCT },
-	&(const struct bench_policy){ .name = "gate",
-		.server_what = "the server's admission gate",
-		.defences = DEFENCE_GATE },
-	&(const struct bench_policy){ .name = "gate+budget",
-		.server_what = "both",
-		.defences = DEFENCE_GATE | DEFENCE_BUDGET,
-		.budget_pct = DEFENCE_BUDGET_PCT },
-	&(const struct bench_policy){ .name = "gate+retry",
-		.server_what = "the gate, and clients that retry a refusal at once",
-		.defences = DEFENCE_GATE,
-		.on_refusal = CLIENTS_RETRY },
-	&(const struct bench_policy){ .name = "gate+retry-after",
-		.server_what = "the gate, and clients that retry a refusal when its hint says",
-		.defences = DEFENCE_GATE,
-		.on_refusal = CLIENTS_RETRY_LATER },
-	&policy_cancel,
-	&(const struct bench_policy){ .name = "cancel+budget",
-		.server_what = "and a retry budget",
-		.defences = DEFENCE_CANCEL | DEFENCE_BUDGET,
-		.budget_pct = DEFENCE_BUDGET_PCT },
-	&(const struct bench_policy){ .name = "cancel+gate",
-		.server_what = "and the admission gate",
-		.defences = DEFENCE_CANCEL | DEFENCE_GATE },
-	&(const struct bench_policy){ .name = "cancel+gate+budget",
-		.server_what = "all three",
-		.defences = DEFENCE_CANCEL | DEFENCE_GATE | DEFENCE_BUDGET,
-		.budget_pct = DEFENCE_BUDGET_PCT },
+#define POLICY(name)  &policy_##name,
+#define DEFENCES(...) &(const struct bench_policy){ __VA_ARGS__ },
+#include "bench/policies/policies.def"
+#undef POLICY
+#undef DEFENCES
 	NULL,
 };
 

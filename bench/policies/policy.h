@@ -45,7 +45,8 @@ enum defence {		    /* bits */
 	DEFENCE_LONGEST = 64, /* an operator's script kills what has run longest */
 };
 
-#define DEFENCE_BUDGET_PCT 30 /* of policy `budget`: well inside the headroom */
+#define DEFENCE_BUDGET_PCT	 30  /* of policy `budget`: well inside the headroom */
+#define DEFENCE_BUDGET_LARGE_PCT 200 /* of policy `budget-large`: twice the headroom */
 
 struct bench_policy {
 	const char *name;
@@ -74,7 +75,10 @@ const struct bench_policy *bench_policy_find(const char *text, enum bench_target
 /* Splits a list at its commas into options->policies; ends with status 2 on an unknown one. */
 void options_policies(struct bench_options *options, const char *list);
 
-extern const struct bench_policy policy_none, policy_timeout, policy_longest, policy_limit,
-	policy_monitor, policy_cancel;
+#define POLICY(name) extern const struct bench_policy policy_##name;
+#define DEFENCES(...)
+#include "bench/policies/policies.def"
+#undef POLICY
+#undef DEFENCES
 
 #endif
