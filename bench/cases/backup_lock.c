@@ -16,8 +16,6 @@
 #include "common/random.h"
 
 #define UPDATE_START_NS 3000000000u
-#define BACKUP_START_NS 3500000000u
-#define EVERY_NS	25000000000u
 #define UPDATE_ROW_US	1000
 
 /* The client reads the changed rows back slowly, 1 ms a row, so the update is long and yet light:
@@ -28,7 +26,7 @@ static const struct actor update = {
 	.name = "update",
 	.label = LABEL_CULPRIT,
 	.start_ns = UPDATE_START_NS,
-	.every_ns = EVERY_NS,
+	.every_ns = CASE_BACKUP_EVERY_NS,
 	.in_transaction = true,
 	.rows_out = true,
 	.row_pause_us = UPDATE_ROW_US,
@@ -42,14 +40,6 @@ static const struct actor update_autocommit = {
 	.label = LABEL_CULPRIT,
 	.start_ns = UPDATE_START_NS,
 	.statements = { CASE_RANDOM_UPDATE("archive_1", "1", "160000") },
-};
-
-static const struct actor backup = {
-	.name = "backup",
-	.label = LABEL_WAITING,
-	.start_ns = BACKUP_START_NS,
-	.every_ns = EVERY_NS,
-	.backup = true,
 };
 
 /* About 2 ms inside the write gate, and one row written. */
@@ -72,7 +62,7 @@ static void plan(const struct bench_options *options, uint32_t seconds, struct c
 		options->batch ? "one write over several tables against many of about 2 ms" : NULL;
 	plan->actors[plan->actor_count++] = options->rerun ? update_autocommit : update;
 	if (!options->batch)
-		plan->actors[plan->actor_count++] = backup;
+		plan->actors[plan->actor_count++] = case_backup_actor;
 }
 
 static void plan_server(const struct bench_options *options, struct retry_plan *plan)

@@ -74,6 +74,13 @@ const char *bench_case_what(const struct bench_case *bench_case, enum bench_targ
 extern const struct bench_case case_dump, case_backup_lock, case_scan_backup, case_healthy;
 extern const struct bench_case case_stall, case_culprit_storm, case_dump_storm, case_overload_2x;
 
+/* A slow report that reads the hot table row by row, and is harmless. */
+extern const struct actor case_report_actor;
+/* A backup: it waits for all transactions, and all wait behind it. It comes as often as the culprit
+ * it waits for. */
+#define CASE_BACKUP_EVERY_NS 25000000000u
+extern const struct actor case_backup_actor;
+
 /* The dump of the case dump, for --saturate. */
 #define CASE_DUMPS_MAX 4 /* at once */
 extern const struct actor case_dump_actor;

@@ -19,6 +19,24 @@ const struct bench_case *const bench_cases[] = {
 	NULL,
 };
 
+const struct actor case_report_actor = {
+	.name = "report",
+	.label = LABEL_BYSTANDER,
+	.start_ns = 500000000u,
+	.forever = true,
+	.rows_out = true,
+	.row_pause_us = 5000,
+	.statements = { "SELECT id, name, stock FROM items WHERE id <= 100000" },
+};
+
+const struct actor case_backup_actor = {
+	.name = "backup",
+	.label = LABEL_WAITING,
+	.start_ns = 3500000000u,
+	.every_ns = CASE_BACKUP_EVERY_NS,
+	.backup = true,
+};
+
 const struct bench_case *bench_case_find(const char *name)
 {
 	for (const struct bench_case *const *c = bench_cases; *c; c++)

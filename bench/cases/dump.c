@@ -10,20 +10,8 @@
 
 #define DUMP_START_NS	  3000000000u
 #define DUMP_EVERY_NS	  20000000000u
-#define REPORT_AT_NS	  500000000u
-#define REPORT_ROW_US	  5000
 #define SERVER_DUMP_POOLS 16 /* cold tables of the server, in pools */
 #define SERVER_REPORT_S	  0.5
-
-static const struct actor report = {
-	.name = "report",
-	.label = LABEL_BYSTANDER,
-	.start_ns = REPORT_AT_NS,
-	.forever = true,
-	.rows_out = true,
-	.row_pause_us = REPORT_ROW_US,
-	.statements = { "SELECT id, name, stock FROM items WHERE id <= 100000" },
-};
 
 const struct actor case_dump_actor = {
 	.name = "dump",
@@ -65,7 +53,7 @@ static void plan(const struct bench_options *options, uint32_t seconds, struct c
 {
 	(void)seconds;
 	plan->ask = case_ask_read;
-	plan->actors[plan->actor_count++] = report;
+	plan->actors[plan->actor_count++] = case_report_actor;
 	if (options->share_pct >= 0)
 		plan_share(options->share_pct, plan);
 	else

@@ -8,21 +8,9 @@
 
 #include "common/random.h"
 
-#define STEP_NS	      ((uint64_t)4000000000u)
-#define BURST_NS      200000000u
-#define UPDATES_OF    20 /* one question in so many is an update */
-#define REPORT_AT_NS  500000000u
-#define REPORT_ROW_US 5000
-
-static const struct actor report = {
-	.name = "report",
-	.label = LABEL_BYSTANDER,
-	.start_ns = REPORT_AT_NS,
-	.forever = true,
-	.rows_out = true,
-	.row_pause_us = REPORT_ROW_US,
-	.statements = { "SELECT id, name, stock FROM items WHERE id <= 100000" },
-};
+#define STEP_NS	   ((uint64_t)4000000000u)
+#define BURST_NS   200000000u
+#define UPDATES_OF 20 /* one question in so many is an update */
 
 static void ask(const void *arg, uint64_t draw, struct target_request *request)
 {
@@ -49,7 +37,7 @@ static void plan(const struct bench_options *options, uint32_t seconds, struct c
 {
 	(void)options;
 	plan->ask = ask;
-	plan->actors[plan->actor_count++] = report;
+	plan->actors[plan->actor_count++] = case_report_actor;
 	uint64_t end_ns = (uint64_t)seconds * 1000000000u;
 	add_step(plan, 0, 100);
 	for (uint64_t at_ns = STEP_NS; at_ns + STEP_NS <= end_ns; at_ns += 2 * STEP_NS) {

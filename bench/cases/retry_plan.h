@@ -12,11 +12,6 @@
 #define BENCH_NS_PER_S	1000000000u
 #define BENCH_NS_PER_MS 1000000u
 
-/* What the slowest cure takes after a stall: with a budget b the backlog, load x stall, drains by
- * headroom - b until waiting is below the timeout. All in parts of the capacity, with some slack.
- */
-double retry_cure_s(double rho, double stall_s, double timeout_s);
-
 /* What runs beside the load: bench/cases/scripts.c has the statements. */
 enum script_id {
 	SCRIPT_NONE,
@@ -61,7 +56,19 @@ struct retry_plan {
 	bool reject_cost; /* measure what a refusal costs, after a run with the gate */
 };
 
-/* For a culprit of the case that harms while it holds what it has: a plan the case changes. */
+/* What differs among the cases; times follow from how long the trigger lasts. */
+struct retry_shape {
+	double rho;
+	double before_s, hold_s;
+	double after_s;	 /* 0: the slowest cure, and a little more */
+	double patience; /* of a client, in parts of the trigger; at most a second */
+	uint32_t workers, service_ms, pool_mb;
+	uint32_t rows, cpu_rows; /* with --cpu: so many, and no service time */
+	uint32_t window_part, threshold_part, slo_part; /* of the timeout; 0: none */
+};
+void retry_plan_shape(const struct bench_options *options, const struct retry_shape *shape,
+	struct retry_plan *plan);
+/* Of a case with a culprit that harms while it holds what it has. */
 void retry_plan_culprit(const struct bench_options *options, struct retry_plan *plan);
 /* The same for one that harms because a backup waits for it with all behind. */
 void retry_plan_backup(

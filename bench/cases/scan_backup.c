@@ -7,18 +7,16 @@
  */
 #include "bench/cases/case.h"
 
-#define SCAN_START_NS	3000000000u
-#define BACKUP_START_NS 3500000000u
-#define EVERY_NS	25000000000u
-#define SHORT_EVERY_NS	400000000u
-#define SCAN_ROW_US	1000
-#define SERVER_SHORT_S	0.5
+#define SCAN_START_NS  3000000000u
+#define SHORT_EVERY_NS 400000000u
+#define SCAN_ROW_US    1000
+#define SERVER_SHORT_S 0.5
 
 static const struct actor scan = {
 	.name = "long scan",
 	.label = LABEL_CULPRIT,
 	.start_ns = SCAN_START_NS,
-	.every_ns = EVERY_NS,
+	.every_ns = CASE_BACKUP_EVERY_NS,
 	.in_transaction = true,
 	.rows_out = true,
 	.row_pause_us = SCAN_ROW_US,
@@ -41,21 +39,13 @@ static const struct actor short_scan = {
 	.statements = { "SELECT sum(stock), max(price) FROM items WHERE id <= 4000" },
 };
 
-static const struct actor backup = {
-	.name = "backup",
-	.label = LABEL_WAITING,
-	.start_ns = BACKUP_START_NS,
-	.every_ns = EVERY_NS,
-	.backup = true,
-};
-
 static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
 {
 	(void)seconds;
 	plan->ask = case_ask_read;
 	plan->actors[plan->actor_count++] = short_scan;
 	plan->actors[plan->actor_count++] = options->rerun ? scan_autocommit : scan;
-	plan->actors[plan->actor_count++] = backup;
+	plan->actors[plan->actor_count++] = case_backup_actor;
 }
 
 static void plan_server(const struct bench_options *options, struct retry_plan *plan)
