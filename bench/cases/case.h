@@ -71,8 +71,9 @@ const struct bench_case *bench_case_find(const char *name);
 /* What it is on this target; NULL: it is none there. */
 const char *bench_case_what(const struct bench_case *bench_case, enum bench_target target);
 
-extern const struct bench_case case_dump, case_backup_lock, case_scan_backup, case_healthy;
-extern const struct bench_case case_stall, case_culprit_storm, case_dump_storm, case_overload_2x;
+#define CASE(name) extern const struct bench_case case_##name;
+#include "bench/cases/cases.def"
+#undef CASE
 
 /* A slow report that reads the hot table row by row, and is harmless. */
 extern const struct actor case_report_actor;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the list of cases, and the question most of them ask. A new case is a file and a row here.
- */
+/* Owns the list of cases, and the question most of them ask. */
 #include "bench/cases/case.h"
 
 #include <string.h>
@@ -8,14 +7,9 @@
 #include "common/random.h"
 
 const struct bench_case *const bench_cases[] = {
-	&case_dump,
-	&case_backup_lock,
-	&case_scan_backup,
-	&case_healthy,
-	&case_stall,
-	&case_culprit_storm,
-	&case_dump_storm,
-	&case_overload_2x,
+#define CASE(name) &case_##name,
+#include "bench/cases/cases.def"
+#undef CASE
 	NULL,
 };
 

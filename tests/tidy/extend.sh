@@ -54,19 +54,43 @@ END
 sed -i 's|^\(	X(server, workers, .*\)|	X(server, patience_s, COUNT, 7, 1, 70, "how long it is patient") \\\n\1|' \
 	demo-db/server/config/config.h
 
-# A file each for the policy, the estimator and the lane; policy.h, lanes.def and config.h.
+echo 'CASE(idle_hour)' >>bench/cases/cases.def
+cat >bench/cases/idle_hour.c <<'END'
+#include "bench/cases/case.h"
+
+static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
+{
+	(void)options;
+	(void)seconds;
+	plan->ask = case_ask_read;
+}
+
+const struct bench_case case_idle_hour = {
+	.name = "idle-hour", .what = "nothing beside the load", .policies = "none", .seconds = 3, .plan = plan
+};
+END
+echo 'POLICY(prayer)' >>bench/policies/policies.def
+cat >bench/policies/prayer.c <<'END'
+#include "bench/policies/policy.h"
+
+const struct bench_policy policy_prayer = { .name = "prayer", .what = "hopes for the best" };
+END
+
+# A file each for the policy, the estimator, the lane, the case and the rival; policy.h, config.h and three lists.
 changed=$(diff -rq "$work/before" "$work/tree" | wc -l)
-if [ "$changed" -ne 6 ]; then
-	echo "$changed files changed, 6 were expected:" >&2
+if [ "$changed" -ne 10 ]; then
+	echo "$changed files changed, 10 were expected:" >&2
 	diff -rq "$work/before" "$work/tree" >&2
 	exit 1
 fi
 "$cmake" -S . -B build -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=None -DBUILD_TESTING=OFF >"$work/log" 2>&1 &&
-	"$cmake" --build build --target cancel cancel-sim demo-db >>"$work/log" 2>&1 ||
+	"$cmake" --build build --target cancel cancel-sim cancel-bench demo-db >>"$work/log" 2>&1 ||
 	{ tail -n 40 "$work/log" >&2; exit 1; }
 "$cc" -std=c17 -Iinclude "$source/tests/tidy/extend.c" build/libcancel/libcancel.a -o extend -lpthread -lunwind -ldl -lm
 CANCEL_PATIENCE_MS=77 CANCEL_POLICY=youngest CANCEL_ESTIMATOR=nothing ./extend
 build/bin/cancel-sim lane still-water | grep -q 'Nothing happens.'
+build/bin/cancel-bench list | grep -q 'idle-hour  *nothing beside the load'
+build/bin/cancel-bench list | grep -q 'prayer  *hopes for the best'
 if build/bin/demo-db serve --data data --set server.patience_s=71 2>said; then
 	echo "the new setting takes a value out of its range" >&2
 	exit 1
