@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 flags="-std=c17 -O1 -w -ffp-contract=off -D_GNU_SOURCE -include $work/version.h"
 echo '#define CANCEL_SIM_VERSION "test"' >"$work/version.h"
 flags="$flags -I$source_dir -I$source_dir/include $(pkg-config --cflags jansson inih)"
-find "$source_dir/sim" "$source_dir/libcancel/base" "$source_dir/libcancel/core" \
+find "$source_dir/sim" "$source_dir/common" "$source_dir/libcancel/base" "$source_dir/libcancel/core" \
 	"$source_dir/libcancel/admission" -name '*.c' | sort |
 	nl -w1 -s' ' | sed "s#\([0-9]*\) \(.*\)#$other $flags -c \2 -o $work/\1.o#" |
 	xargs -P2 -I{} sh -c '{}'
