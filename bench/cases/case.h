@@ -39,7 +39,7 @@ struct case_plan {
 	struct case_data data;
 	double rate_qps;  /* offered; 0 while it is not known yet */
 	const char *what; /* in place of the case's, NULL: none */
-	/* `plan` is this plan; void, because the generator must not know what a case is. */
+	/* `plan` is this plan; void, since the generator knows no case. */
 	void (*ask)(const void *plan, uint64_t draw, struct target_request *request);
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the repetition of a run of the engine that was disturbed. Must not know whose run it is. */
+/* Owns the repetition of a run of the engine that was disturbed. */
 #include "bench/experiment/attempt.h"
 
 static int run_judged(void *arg, struct disturbance *disturbance)

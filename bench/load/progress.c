@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the wording of the lines a run prints while it goes on. Must not know how it is measured. */
+/* Owns the wording of the lines a run prints while it goes on. */
 #include "bench/load/progress.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the record of a run's seconds. Must not know what is run. */
+/* Owns the record of a run's seconds. */
 #include "bench/machine/watch.h"
 
 void watch_begin(struct watch *watch, pid_t server)

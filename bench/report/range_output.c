@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns how a figure with its range is written. Must not know whose it is. */
+/* Owns how a figure with its range is written. */
 #include "bench/report/range_output.h"
 
 #include <math.h>

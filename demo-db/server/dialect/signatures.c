@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the table of signatures. It must not know statements beyond their text. */
+/* Owns the table of signatures. */
 #include "demo-db/server/dialect/signatures.h"
 
 #include <pthread.h>
