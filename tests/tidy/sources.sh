@@ -18,6 +18,12 @@ find include libcancel demo-db sim bench common tests -name '*.[ch]' -print0 | s
 	xargs -0 "$format" --dry-run -Werror 2>format.log || status=1
 grep -oE '^[^ :]+:[0-9]+' format.log | sort -u | sed 's/$/: clang-format would change it/' >&2 || true
 rm -f format.log
+torn=$(find include libcancel demo-db sim bench common tests -name '*.[ch]' -exec grep -nE '^ \*[a-zA-Z(]' {} + || true)
+if [ -n "$torn" ]; then
+	echo "comments torn by a formatter:" >&2
+	echo "$torn" >&2
+	status=1
+fi
 long=$(find include libcancel demo-db sim bench common -name '*.[ch]' -exec wc -l {} + | awk '$1 > 700 && $2 != "total"')
 if [ -n "$long" ]; then
 	echo "files over 700 lines:" >&2

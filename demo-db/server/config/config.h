@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.h - what an operator can say about the server: one table of settings, a file, users,
- *roles.
+ * config.h - what an operator can say about the server: one table of settings, a file, users and
+ * roles.
  *
  * The file is INI (lines of at most 200 bytes):
  *
