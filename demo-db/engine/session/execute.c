@@ -303,6 +303,13 @@ static bool is_change(enum verb verb)
 	return verb == VERB_INSERT || verb == VERB_UPDATE || verb == VERB_DELETE;
 }
 
+/* An interrupt at the wrong moment makes SQLite leave VACUUM's copy attached, and every later VACUUM
+ * of the connection would fail. Mostly there is nothing to detach. */
+static void drop_vacuum_copy(const struct connection *connection)
+{
+	sqlite3_exec(connection->db, "DETACH vacuum_db", NULL, NULL, NULL);
+}
+
 static int step(struct db_session *session, struct compiled *compiled)
 {
 	struct connection *connection = session->connection;
@@ -329,6 +336,8 @@ static int step(struct db_session *session, struct compiled *compiled)
 	sqlite3_reset(compiled->stmt);
 	if (session->request.parameter_count)
 		sqlite3_clear_bindings(compiled->stmt);
+	if (rc && compiled->verb == VERB_VACUUM)
+		drop_vacuum_copy(connection);
 	if (rc == 0 && compiled->makes_temp)
 		session->has_temp = connection->retired = true;
 	return rc;
