@@ -3,13 +3,16 @@
 # The steps of ./check, once the packages are there. Each preset runs the labels that say most under it:
 # everything under gcc; memory errors under clang's ASan+UBSan; data races under its TSan, where threads
 # meet inside one process (the simulator has one thread, and the server's clients are processes apart).
+# Faults (tests/faults) come at a part of their moments; with --long, at all of them, and the counts are printed.
 set -u
 quick=no
+long=no
 case "${1:-}" in
 "") ;;
 --quick) quick=yes ;;
+--long) long=yes ;;
 *)
-	echo "usage: ./check [--quick]" >&2
+	echo "usage: ./check [--quick|--long]" >&2
 	exit 2
 	;;
 esac
@@ -47,8 +50,14 @@ run_tests() {
 
 build dev && run_tests dev -j2 -LE bench
 if [ "$quick" = no ]; then
-	build asan && run_tests asan -j2 -L 'unit|db|sim|wire'
+	build asan && run_tests asan -j2 -L 'unit|db|sim|wire|fault'
 	build tsan && run_tests tsan -j2 -L 'race|unit|db'
+fi
+if [ "$long" = yes ]; then
+	for preset in dev asan; do
+		run_tests "$preset" -j2 -C long -L fault -V
+		grep ': tried: ' "$out/$preset.test.log" >&2
+	done
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
