@@ -30,13 +30,13 @@ static struct snapshot take(struct view_rows *rows)
 	return s;
 }
 
-static const char *state_name(enum cancel_task_state state)
+static const char *state_name(const struct cancel_task_info *task)
 {
 	static const char *const names[] = { [CANCEL_RUNNING] = "running",
 		[CANCEL_BLOCKED] = "blocked",
 		[CANCEL_DELIVERING] = "delivering",
 		[CANCEL_DELIVERED] = "cancelled" };
-	return names[state];
+	return task->flags & CANCEL_IGNORES ? "ignores-cancels" : names[task->state];
 }
 
 static const struct cancel_ledger_entry *waiting_entry(const struct cancel_task_info *task)
@@ -70,7 +70,7 @@ static void put_task(struct view_rows *rows, const struct cancel_task_info *task
 	view_integer(rows, (int64_t)task->task.id);
 	view_integer(rows, (int64_t)task->key);
 	view_text(rows, task->class_name);
-	view_text(rows, state_name(task->state));
+	view_text(rows, state_name(task));
 	view_ms_or_null(rows, task->episode_ns);
 	view_ms_or_null(rows, task->slo_ns);
 	if (task->progress_expected)

@@ -71,7 +71,8 @@ extern "C" {
 	X(acknowledged, "requests seen by their task")                                             \
 	X(released, "targets that gave back their blamed holds")                                   \
 	X(reruns, "cancelled tasks run again")                                                     \
-	X(drops, "cancelled tasks not run again")
+	X(drops, "cancelled tasks not run again")                                                  \
+	X(excluded, "targets left alone after two ignored cancels")
 
 enum cancel_counter {
 #define X(name, what) CANCEL_COUNT_##name,

@@ -102,6 +102,7 @@ enum cancel_task_flags {
 	CANCEL_THREAD = 1u << 2,    /* opted in to pthread_cancel */
 	CANCEL_RERUNNING = 1u << 3, /* cancelled once already: never again */
 	CANCEL_EXEMPT = 1u << 4,    /* excluded by configuration */
+	CANCEL_IGNORES = 1u << 7,   /* snapshots: it ignored two cancels and is left alone */
 };
 
 struct cancel_ledger_task {
@@ -233,7 +234,7 @@ const struct cancel_estimator *cancel_estimator_find(const char *name);
 	X(blame_ppm, 20000, 1, CANCEL_PPM,                                                         \
 		"a candidate has at least this share of a resource's delay, over three windows")   \
 	X(held_back_ppm, 500000, 1, CANCEL_PPM,                                                    \
-		"a resource leaves the score when tasks that may not be cancelled have this "      \
+		"an instance leaves the score when tasks that may not be cancelled have this "     \
 		"share of its delay")                                                              \
 	X(evict_share_ppm, 100000, 1, CANCEL_PPM,                                                  \
 		"MEMORY: a candidate has at least this share of the last second's evictions")      \
@@ -249,7 +250,10 @@ const struct cancel_estimator *cancel_estimator_find(const char *name);
 		"how long a cancelled signature stays marked; 0: it is only recognised")           \
 	X(explained_ppm, 300000, 1, CANCEL_PPM,                                                    \
 		"a LOCK or QUEUE leaves the score when the eligible together have less than this " \
-		"share of its delay")
+		"share of its delay")                                                              \
+	X(drain_wait_ms, 10000, 1, 3600000,                                                        \
+		"how long a target that has answered is waited for while what it was blamed for "  \
+		"still chokes")
 
 /* Zero means the default, given in brackets or in the row of the threshold. struct_size must be
  * set; a shorter structure of an older caller means defaults for the rest, and what a longer one of
@@ -281,18 +285,19 @@ enum cancel_cause { /* why a task, or a verdict, was held back */
 	CANCEL_CAUSE_WARM_UP,		/* too soon after start */
 	CANCEL_CAUSE_NOT_CANCELLABLE,	/* the host does not allow it */
 	CANCEL_CAUSE_BLOCKED,		/* in a phase that must not be cancelled */
-	CANCEL_CAUSE_ALREADY_CANCELLED, /* asked once, running again, or left alone after two */
+	CANCEL_CAUSE_ALREADY_CANCELLED, /* asked once, or running again */
 	CANCEL_CAUSE_EXEMPT,		/* excluded by configuration */
 	CANCEL_CAUSE_LOW_BLAME,		/* too little of any resource's delay ends at it */
 	CANCEL_CAUSE_SHORT_HOLD,	/* it would be gone before a cancel could help; MEMORY: too
 					   small a share of the evictions */
 	CANCEL_CAUSE_PACE,		/* too soon after the last, or the bucket is empty */
-	CANCEL_CAUSE_AWAIT_RELEASE,	/* the last target has not released yet, or has just and the
-					   queue behind it drains */
+	CANCEL_CAUSE_AWAIT_RELEASE,	/* the last target has not released yet, or has and the
+					   effect does not show yet */
 	CANCEL_CAUSE_NO_CULPRIT,	/* a resource counts, and nobody stands out */
 	CANCEL_CAUSE_MONITOR,		/* monitor mode has named it and leaves it running */
 	CANCEL_CAUSE_ACTION_STUCK,	/* a cancel action runs over its limit */
 	CANCEL_CAUSE_POLICY,		/* the policy chose nobody */
+	CANCEL_CAUSE_IGNORES_CANCELS,	/* it has ignored two and is left alone */
 	CANCEL_CAUSE_COUNT,
 };
 /* A short name with hyphens ("short-hold"), never NULL. */
@@ -339,6 +344,7 @@ struct cancel_times {	       /* of one decision; 0 = not (yet) */
 	uint64_t acknowledged_ns; /* the task saw it */
 	uint64_t released_ns;	  /* it gave back what it was blamed for, or ended */
 	uint64_t recovered_ns;	  /* start of the ten windows without lateness that ended it */
+	uint64_t effective_ns;	  /* others got what it gave back, or fewer wait for it */
 };
 
 struct cancel_decision {

@@ -18,6 +18,7 @@
 #include "libcancel/diag/stack.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/library_state.h"
+#include "libcancel/track/slot.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* leaf; of all below */
 static pthread_cond_t call_over = PTHREAD_COND_INITIALIZER;
@@ -121,11 +122,25 @@ static void take_decision(const struct cancel_verdict *v)
 	notify(CANCEL_CHANGE_DECIDED, r);
 }
 
+/* Told once: an excluded target's outcome is final. */
+static void tell_excluded(const struct cancel_outcome *o, const struct cancel_decision_record *r)
+{
+	char text[CANCEL_TEXT_MAX];
+	struct slot *s = slot_at(id_index(o->task));
+	if (s)
+		store_relaxed(&s->cold->ignores, o->task);
+	count(CANCEL_COUNT_excluded);
+	text_of_excluded(&r->decision, text);
+	log_line("%s", text);
+}
+
 static void take_outcome(const struct cancel_outcome *o)
 {
 	struct cancel_decision_record *r = find(o->serial);
 	if (!r)
 		return;
+	if (o->excluded)
+		tell_excluded(o, r);
 	pthread_mutex_lock(&lock);
 	r->outcome = *o;
 	pthread_mutex_unlock(&lock);

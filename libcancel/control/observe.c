@@ -28,6 +28,8 @@ static bool read_task(struct slot *s, uint64_t now_ns, struct cancel_task_info *
 	info->state = (enum cancel_task_state)t.state;
 	info->class_index = t.class_index;
 	info->flags = t.flags;
+	if (load_relaxed(&s->cold->ignores) == t.id)
+		info->flags |= CANCEL_IGNORES;
 	info->bound = load_relaxed(&s->state_word) & STATE_WORD_BOUND;
 	info->slo_ns = t.slo_ns;
 	info->episode_ns =

@@ -66,6 +66,14 @@ void text_of_decision(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX
 		whole(d->target.gain_micro[r]), runner_up, d->returning ? "; it has returned" : "");
 }
 
+void text_of_excluded(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX])
+{
+	char task[80];
+	task_name(task, sizeof task, d->target.key, d->target.sequence, d->target.class_index);
+	snprintf(text, CANCEL_TEXT_MAX,
+		"%s has ignored two cancels and is left alone; what it holds stays barred", task);
+}
+
 void text_of_held(const struct cancel_verdict *v, char text[CANCEL_TEXT_MAX])
 {
 	char task[80];

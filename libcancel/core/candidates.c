@@ -22,7 +22,9 @@ static enum cancel_cause exclusion_cause(
 		return CANCEL_CAUSE_NOT_CANCELLABLE;
 	if (t->flags & CANCEL_EXEMPT)
 		return CANCEL_CAUSE_EXEMPT;
-	if (t->flags & CANCEL_RERUNNING || marks & MARK_EXCLUDED)
+	if (marks & MARK_EXCLUDED)
+		return CANCEL_CAUSE_IGNORES_CANCELS;
+	if (t->flags & CANCEL_RERUNNING)
 		return CANCEL_CAUSE_ALREADY_CANCELLED;
 	if (t->state == CANCEL_BLOCKED)
 		return CANCEL_CAUSE_BLOCKED;
@@ -44,9 +46,8 @@ static enum cancel_cause qualify(const struct candidates *c, const struct inputs
 	enum cancel_cause cause = CANCEL_CAUSE_LOW_BLAME;
 	*significant_mask = 0;
 	for (uint32_t r = 0; r < in->window->resource_count; r++) {
-		uint64_t rooted_us = attribute_rooted_us(in->attribution, r);
 		if (c->contention_ppm[r] == 0 ||
-			fixed_ppm(usages[r].blame_us, rooted_us) < in->settings->blame_ppm)
+			fixed_ppm(usages[r].blame_us, c->open_us[r]) < in->settings->blame_ppm)
 			continue;
 		cause = CANCEL_CAUSE_SHORT_HOLD;
 		if (usage_is_significant(in, t, r, &usages[r], input))
@@ -141,8 +142,11 @@ static void keep_eligible(struct candidates *c, const struct inputs *in,
 	const struct cancel_candidate *candidate, uint32_t slot, uint64_t significant_mask)
 {
 	c->eligible_count++;
-	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++)
-		c->explained_ppm[r] += significant_mask >> r & 1 ? candidate->blame_ppm[r] : 0;
+	for (uint32_t r = 0; r < CANCEL_RESOURCES_MAX; r++) {
+		if (significant_mask >> r & 1)
+			c->explained_ppm[r] += fixed_scale(candidate->blame_ppm[r],
+				attribute_rooted_us(in->attribution, r), c->open_us[r]);
+	}
 	if (c->count == CANDIDATE_LIMIT)
 		thin_out(c, in);
 	c->list[c->count] = *candidate;
@@ -210,7 +214,7 @@ static void weigh(struct candidates *c, const struct inputs *in, uint32_t task)
 		c->by_cause[cause ? cause : CANCEL_CAUSE_LOW_BLAME]++;
 		return;
 	}
-	usage_sum(in, task, c->contended_mask, usages);
+	usage_sum(in, task, c->contended_mask, cause == CANCEL_CAUSE_NONE, usages);
 	usage_describe(in, t, &input);
 	if (cause == CANCEL_CAUSE_NONE)
 		cause = qualify(c, in, t, usages, &input, &significant_mask);
@@ -225,29 +229,68 @@ static void weigh(struct candidates *c, const struct inputs *in, uint32_t task)
 	keep_held(c, &contender);
 }
 
-/* Resources most of whose blame lies with tasks that may not be cancelled leave the score: the
- * cancel of anybody else would not free them. */
-static void drop_blocked(struct candidates *c, const struct inputs *in)
+/* Who is to blame at each instance, and how much of that is with tasks that may not be cancelled.
+ * Returns, by resource, the blame of all. */
+static void sum_instances(const struct candidates *c, const struct inputs *in,
+	uint64_t blame_us[CANCEL_RESOURCES_MAX])
 {
-	uint64_t blocked_us[CANCEL_RESOURCES_MAX] = { 0 };
 	for (uint32_t i = 0; i < in->contended->use_count; i++) {
 		const struct use *use = &in->contended->uses[i];
-		uint8_t r = in->contended->instances[use->instance].resource;
-		if (c->contended_mask >> r & 1 &&
-			exclusion_cause(in, &in->ledger->tasks[use->task]))
-			blocked_us[r] += usage_blame_us(in, use);
-	}
-	for (uint32_t r = 0; r < in->window->resource_count; r++) {
-		uint64_t rooted_us = attribute_rooted_us(in->attribution, r);
-		if (blocked_us[r] == 0 ||
-			fixed_ppm(blocked_us[r], rooted_us) < in->settings->held_back_ppm)
+		struct instance *instance = &in->contended->instances[use->instance];
+		uint64_t us = usage_blame_us(in, use);
+		if (!(c->contended_mask >> instance->resource & 1))
 			continue;
-		c->excluded_mask |= 1ull << r;
-		c->contention_ppm[r] = 0;
+		blame_us[instance->resource] += us;
+		instance->blame_us += us;
+		if (exclusion_cause(in, &in->ledger->tasks[use->task]))
+			instance->blocked_us += us;
 	}
 }
 
-/* The strongest of the tasks for which a resource left the score. */
+/* Instances where an earlier cancel is still to show, or most of whose blame lies with tasks that
+ * may not be cancelled, leave the score: the cancel of anybody else would not free them. What is
+ * nobody's fault is shared out to the instances as the rest. */
+static void bar_instances(struct candidates *c, const struct inputs *in,
+	const uint64_t blame_us[CANCEL_RESOURCES_MAX])
+{
+	for (uint32_t i = 0; i < in->contended->instance_count; i++) {
+		struct instance *instance = &in->contended->instances[i];
+		uint8_t r = instance->resource;
+		uint64_t rooted_us = attribute_rooted_us(in->attribution, r), all_us;
+		if (!(c->contended_mask >> r & 1) ||
+			(instance->blame_us == 0 && !instance->awaited))
+			continue;
+		all_us = fixed_scale(rooted_us, instance->blame_us, blame_us[r]);
+		instance->barred =
+			instance->awaited ||
+			(instance->blocked_us && fixed_ppm(instance->blocked_us, all_us) >=
+							 in->settings->held_back_ppm);
+		if (!instance->barred)
+			continue;
+		c->awaited |= instance->awaited;
+		c->barred_mask |= 1ull << r;
+		c->open_us[r] = fixed_minus(c->open_us[r], all_us);
+	}
+}
+
+/* A resource leaves the score when what is open of it would not count. */
+static void drop_blocked(struct candidates *c, const struct inputs *in)
+{
+	uint64_t blame_us[CANCEL_RESOURCES_MAX] = { 0 };
+	sum_instances(c, in, blame_us);
+	bar_instances(c, in, blame_us);
+	for (uint32_t r = 0; r < in->window->resource_count; r++) {
+		uint64_t open_ppm;
+		if (!(c->barred_mask >> r & 1))
+			continue;
+		open_ppm = fixed_scale(c->contention_ppm[r], c->open_us[r],
+			attribute_rooted_us(in->attribution, r));
+		if (open_ppm < in->contention->threshold_ppm[r])
+			c->contention_ppm[r] = 0;
+	}
+}
+
+/* The strongest of the tasks for which an instance left the score. */
 static void find_blocker(struct candidates *c, const struct inputs *in)
 {
 	struct usage usages[CANCEL_RESOURCES_MAX];
@@ -260,12 +303,13 @@ static void find_blocker(struct candidates *c, const struct inputs *in)
 		uint8_t r = in->contended->instances[use->instance].resource;
 		uint64_t blame_us = usage_blame_us(in, use);
 		enum cancel_cause cause = exclusion_cause(in, t);
-		if (!(c->excluded_mask >> r & 1) || cause == CANCEL_CAUSE_NONE || blame_us == 0)
+		if (!in->contended->instances[use->instance].barred || cause == CANCEL_CAUSE_NONE ||
+			blame_us == 0)
 			continue;
 		if (blame_us < max_us || (blame_us == max_us && t->sequence > c->blocker.sequence))
 			continue;
 		max_us = blame_us;
-		usage_sum(in, use->task, c->contended_mask, usages);
+		usage_sum(in, use->task, c->contended_mask, false, usages);
 		usage_describe(in, t, &input);
 		fill(in, c->weight_ppm, t, usages, &input, &candidate);
 		candidate.held_back = cause;
@@ -279,8 +323,10 @@ static void reset(struct candidates *c, const struct inputs *in, uint64_t conten
 	memset(&c->count, 0, sizeof *c - offsetof(struct candidates, count));
 	c->contended_mask = contended_mask;
 	for (uint32_t r = 0; r < in->window->resource_count; r++) {
-		if (contended_mask >> r & 1)
-			c->weight_ppm[r] = c->contention_ppm[r] = in->contention->ppm[r];
+		if (!(contended_mask >> r & 1))
+			continue;
+		c->weight_ppm[r] = c->contention_ppm[r] = in->contention->ppm[r];
+		c->open_us[r] = attribute_rooted_us(in->attribution, r);
 	}
 }
 
@@ -294,9 +340,8 @@ static void close_score(struct candidates *c, const struct inputs *in)
 			continue;
 		if (c->contention_ppm[r] > c->contention_ppm[c->top_resource])
 			c->top_resource = r;
-		c->min_blame_us = fixed_min(
-			c->min_blame_us, fixed_scale(attribute_rooted_us(in->attribution, r),
-						 in->settings->blame_ppm, CANCEL_PPM));
+		c->min_blame_us = fixed_min(c->min_blame_us,
+			fixed_scale(c->open_us[r], in->settings->blame_ppm, CANCEL_PPM));
 	}
 }
 
@@ -380,7 +425,7 @@ void candidates_gather(struct candidates *c, const struct inputs *in, uint64_t c
 		weigh_again(c, in);
 	else if (narrowed)
 		narrow(c, in);
-	if (c->excluded_mask)
+	if (c->barred_mask)
 		find_blocker(c, in);
 }
 

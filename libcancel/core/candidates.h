@@ -26,9 +26,12 @@ struct candidates {
 	/* C_r, 0 where it does not count; and the same, 0 also where r has left the score. */
 	uint32_t weight_ppm[CANCEL_RESOURCES_MAX];
 	uint32_t contention_ppm[CANCEL_RESOURCES_MAX];
-	uint64_t contended_mask; /* resources (bits) that count … */
-	uint64_t excluded_mask;	 /* … and of those the ones whose culprits may not be cancelled */
-	struct cancel_contender blocker; /* the strongest of those culprits; task 0: none */
+	/* Delay of three windows, but for instances where nobody may be a candidate. */
+	uint64_t open_us[CANCEL_RESOURCES_MAX];
+	bool awaited;			 /* some of these: an earlier cancel may show there yet */
+	uint64_t contended_mask;	 /* resources (bits) that count … */
+	uint64_t barred_mask;		 /* … and of those the ones with such instances */
+	struct cancel_contender blocker; /* the strongest of them, by blame; task 0: none */
 	uint32_t top_resource;		 /* the most contended of the score */
 	/* Share of each resource's delay that its candidates have together, kept or not. */
 	uint64_t explained_ppm[CANCEL_RESOURCES_MAX];

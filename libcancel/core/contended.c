@@ -32,6 +32,12 @@ static uint32_t find(const struct contended *c, uint8_t resource, uint32_t numbe
 	return NONE;
 }
 
+uint32_t contended_find(const struct contended *c, uint8_t resource, uint32_t number)
+{
+	uint32_t bucket;
+	return find(c, resource, number, &bucket);
+}
+
 static uint32_t find_or_add(
 	struct contended *c, uint8_t resource, uint32_t number, const struct window *w)
 {
@@ -152,7 +158,7 @@ static void measure(const struct contended *c, const struct cancel_ledger *ledge
 	use->since_ns = e->held ? e->held_since_ns : 0;
 }
 
-static void enlist(struct contended *c, struct past_task *past, struct use *use)
+static void enlist(struct contended *c, struct past_task *past, struct use *use, uint64_t held)
 {
 	struct instance *instance = &c->instances[use->instance];
 	use->next_of_instance = instance->first_use;
@@ -162,6 +168,7 @@ static void enlist(struct contended *c, struct past_task *past, struct use *use)
 	if (use->since_ns) {
 		instance->holder_count++;
 		instance->holder_task = use->task;
+		instance->held = fixed_plus(instance->held, held);
 	}
 	c->uses[c->use_count] = *use;
 	instance->first_use = past->first_use = c->use_count++;
@@ -190,7 +197,7 @@ static void add_use(struct contended *c, struct history *h, const struct cancel_
 		return;
 	}
 	measure(c, ledger, w, known, &use);
-	enlist(c, &h->tasks[t->slot], &use);
+	enlist(c, &h->tasks[t->slot], &use, e->held);
 }
 
 static void add_uses(struct contended *c, struct history *h, const struct cancel_ledger *ledger,

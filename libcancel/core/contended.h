@@ -25,6 +25,9 @@ struct instance {
 	uint64_t start_ns; /* the earliest instant in the window at which somebody waited */
 	uint64_t use_ns;   /* all use of it in the window */
 	uint64_t delay_ns; /* of SLO-bearing tasks still in the ledger */
+	uint64_t held;	   /* slots or units held now */
+	/* Blame of its users over three windows, and the part of those who may not be cancelled. */
+	uint64_t blame_us, blocked_us;
 	uint64_t first_since_ns[CANCEL_LOCK_MODES_MAX]; /* LOCK: first waiter by mode */
 	/* By mode: the modes (bits) whose holders keep that waiter, and so all behind it,
 	 * waiting. */
@@ -37,6 +40,8 @@ struct instance {
 	uint32_t holder_count; /* who hold it now … */
 	uint32_t holder_task;  /* … one of them */
 	uint32_t sharers;      /* … those with blame: the k sharers of the gain */
+	bool awaited;	       /* what was given back here does not show yet */
+	bool barred;	       /* nobody is a candidate for what is lost here */
 };
 
 struct contended {
@@ -54,6 +59,8 @@ struct contended {
 void contended_build(struct contended *contended, struct history *history,
 	const struct cancel_ledger *ledger, const struct window *window);
 void contended_clear(struct contended *contended);
+/* The index of an instance, or NONE when nobody waits for it. */
+uint32_t contended_find(const struct contended *contended, uint8_t resource, uint32_t number);
 
 /* Modes (bits) that cannot be held beside `mode`; of an unknown mode (0): all. */
 static inline uint8_t contended_conflicts(const struct contended *c, uint8_t resource, uint8_t mode)

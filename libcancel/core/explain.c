@@ -26,6 +26,7 @@ const char *cancel_cause_name(enum cancel_cause cause)
 		CAUSE(MONITOR, "monitor"),
 		CAUSE(ACTION_STUCK, "action-stuck"),
 		CAUSE(POLICY, "policy"),
+		CAUSE(IGNORES_CANCELS, "ignores-cancels"),
 	};
 	return (uint32_t)cause < CANCEL_CAUSE_COUNT ? names[cause] : "unknown";
 }

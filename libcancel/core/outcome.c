@@ -41,7 +41,7 @@ static void make_room(struct outcomes *o)
 }
 
 void outcomes_add(struct outcomes *o, const struct cancel_decision *decision, uint32_t slot,
-	const struct detect *detect)
+	const struct detect *detect, const struct effect_view *view)
 {
 	struct outcome_record *record = free_record(o);
 	if (!record) /* outcomes_step() left none: it was not called */
@@ -58,6 +58,7 @@ void outcomes_add(struct outcomes *o, const struct cancel_decision *decision, ui
 		.second = decision->escalation,
 		.changed = true,
 	};
+	effect_begin(&record->effect, view, slot, decision->blamed_mask);
 	for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
 		struct outcome_record *other = &o->records[i];
 		if (other != record && other->used && other->outcome.task == record->outcome.task)
@@ -165,9 +166,30 @@ static void settle(struct outcome_record *record, uint64_t now_ns)
 		close_record(record);
 }
 
-void outcomes_step(struct outcomes *o, struct history *h, const struct detect *detect,
-	const struct settings *s, uint64_t now_ns)
+/* The answer to a cancel is a release; its effect is that others get on. */
+static bool awaits_effect(const struct outcome_record *record)
 {
+	const struct cancel_times *times = &record->outcome.times;
+	return record->used && record->acted && times->released_ns && times->effective_ns == 0;
+}
+
+static void note_effect(
+	struct outcomes *o, struct outcome_record *record, const struct effect_view *view)
+{
+	struct cancel_times *times = &record->outcome.times;
+	if (!awaits_effect(record) || view->contended->overflow ||
+		!effect_shows(&record->effect, view))
+		return;
+	times->effective_ns = view->window->now_ns;
+	record->changed = true;
+	effect_learn(
+		&record->effect, &o->drains, fixed_minus(times->effective_ns, times->released_ns));
+}
+
+void outcomes_step(struct outcomes *o, struct history *h, const struct detect *detect,
+	const struct settings *s, const struct effect_view *view)
+{
+	uint64_t now_ns = view->window->now_ns;
 	for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
 		struct outcome_record *record = &o->records[i];
 		struct cancel_outcome *out = &record->outcome;
@@ -177,6 +199,7 @@ void outcomes_step(struct outcomes *o, struct history *h, const struct detect *d
 		record->missing = window_has(h, record->slot, out->task) ? 0 : record->missing + 1;
 		if (record->missing >= GONE_AFTER)
 			note_end(o, record, now_ns);
+		note_effect(o, record, view);
 		if (detect->ended && times->recovered_ns == 0) {
 			times->recovered_ns = fixed_max(detect->recovered_ns, times->decided_ns);
 			record->changed = true;
@@ -210,6 +233,24 @@ static const struct outcome_record *last_acted(const struct outcomes *o)
 			return &o->records[i];
 	}
 	return NULL;
+}
+
+void outcomes_bar(
+	const struct outcomes *o, const struct settings *s, const struct effect_view *view)
+{
+	uint64_t now_ns = view->window->now_ns, most_ns = s->drain_wait_ms * NS_PER_MS;
+	for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
+		const struct outcome_record *record = &o->records[i];
+		const struct cancel_times *times = &record->outcome.times;
+		bool holds = record->used && record->acted && times->acknowledged_ns &&
+			     times->released_ns == 0;
+		if (holds && fixed_minus(now_ns, times->acknowledged_ns) < most_ns)
+			effect_bar(&record->effect, view);
+		else if (awaits_effect(record) &&
+			 fixed_minus(now_ns, times->released_ns) <
+				 effect_wait_ns(&record->effect, &o->drains, view, s))
+			effect_bar(&record->effect, view);
+	}
 }
 
 bool outcomes_await_release(const struct outcomes *o, const struct settings *s, uint64_t now_ns)

@@ -7,6 +7,7 @@
 #define CANCEL_CORE_OUTCOME_H
 
 #include "libcancel/core/detect.h"
+#include "libcancel/core/effect.h"
 #include "libcancel/core/settings.h"
 #include "libcancel/core/window.h"
 
@@ -19,6 +20,7 @@ struct outcome_record {
 	bool ignored;		  /* the action found it gone or blocked */
 	bool ended;
 	bool changed; /* since last reported */
+	struct effect effect;
 };
 
 struct outcomes {
@@ -26,18 +28,24 @@ struct outcomes {
 	uint64_t last_serial;		    /* of the newest decision that was acted on */
 	uint64_t releases_ns[RELEASES_MAX]; /* decision to release */
 	uint32_t release_count, next_release;
+	struct drains drains;
 };
 
 /* A new decision; its outcome is first reported by the next step. */
 void outcomes_add(struct outcomes *outcomes, const struct cancel_decision *decision, uint32_t slot,
-	const struct detect *detect);
+	const struct detect *detect, const struct effect_view *view);
 void outcomes_take_events(struct outcomes *outcomes, const struct cancel_ledger *ledger);
-/* Notices who has gone, who ignores two deliveries (marks it excluded), and recovery. Closes the
- * oldest as it stands when all records are taken, so that the next decision finds room. */
+/* Notices who has gone, who ignores two deliveries (marks it excluded), what takes effect, and
+ * recovery. Closes the oldest as it stands when all records are taken, so that the next decision
+ * finds room. */
 void outcomes_step(struct outcomes *outcomes, struct history *history, const struct detect *detect,
-	const struct settings *settings, uint64_t now_ns);
+	const struct settings *settings, const struct effect_view *view);
 void outcomes_report(struct outcomes *outcomes, struct cancel_verdict *verdict);
 
+/* Marks the instances where an earlier target has answered and still holds, or has let go without
+ * effect so far, and neither has had its time. */
+void outcomes_bar(const struct outcomes *outcomes, const struct settings *settings,
+	const struct effect_view *view);
 /* The last target still holds, and has not had its time yet. */
 bool outcomes_await_release(
 	const struct outcomes *outcomes, const struct settings *settings, uint64_t now_ns);

@@ -190,9 +190,19 @@ static void find_runner_up(struct cancel_pipeline *p, struct cancel_choice *choi
 		*runner_up = c->list[second];
 }
 
-static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint32_t winner,
-	struct cancel_verdict *v)
+static struct effect_view view_of(struct cancel_pipeline *p, const struct cancel_ledger *ledger)
 {
+	return (struct effect_view){ .ledger = ledger,
+		.window = &p->window,
+		.history = &p->history,
+		.contended = &p->contended,
+		.attribution = &p->attribution };
+}
+
+static void decide(struct cancel_pipeline *p, const struct cancel_ledger *ledger,
+	struct cancel_choice *choice, uint32_t winner, struct cancel_verdict *v)
+{
+	const struct effect_view view = view_of(p, ledger);
 	struct candidates *c = &p->candidates;
 	struct cancel_decision *d = &v->decision;
 	uint32_t slot = c->slots[winner];
@@ -222,16 +232,21 @@ static void decide(struct cancel_pipeline *p, struct cancel_choice *choice, uint
 		d->quarantine_until_ns = d->decided_ns + p->settings.quarantine_ms * NS_PER_MS;
 	past->marks |= d->acted ? MARK_ASKED : MARK_NAMED;
 	pace_spend(&p->pace, d->decided_ns);
-	outcomes_add(&p->outcomes, d, slot, &p->detect);
+	outcomes_add(&p->outcomes, d, slot, &p->detect, &view);
 }
 
 /* A resource counts, and nobody is eligible: admission control's business, unless monitor mode has
- * already named the culprit and leaves it running. */
+ * already named the culprit and leaves it running, or an earlier cancel is still to show. */
 static void report_no_candidate(const struct candidates *c, struct cancel_verdict *v)
 {
+	bool awaited =
+		c->awaited &&
+		(c->blocker.task == 0 || c->blocker.held_back == CANCEL_CAUSE_ALREADY_CANCELLED);
 	v->held = c->blocker;
 	v->held_back = c->blocker.task ? c->blocker.held_back : CANCEL_CAUSE_NO_CULPRIT;
-	if (v->held_back != CANCEL_CAUSE_MONITOR)
+	if (awaited)
+		v->held_back = v->held.held_back = CANCEL_CAUSE_AWAIT_RELEASE;
+	if (!awaited && v->held_back != CANCEL_CAUSE_MONITOR)
 		v->overload = CANCEL_REGULAR;
 }
 
@@ -247,8 +262,10 @@ static void choose_target(struct cancel_pipeline *p, const struct cancel_ledger 
 		.contention = &p->contention,
 		.classes = &p->classes,
 		.outcomes = &p->outcomes };
+	const struct effect_view view = view_of(p, ledger);
 	struct cancel_choice choice;
 	int winner;
+	outcomes_bar(&p->outcomes, &p->settings, &view);
 	candidates_gather(&p->candidates, &inputs, contended_mask);
 	if (p->candidates.count == 0) {
 		report_no_candidate(&p->candidates, v);
@@ -262,7 +279,7 @@ static void choose_target(struct cancel_pipeline *p, const struct cancel_ledger 
 	else if (!pace_allows(&p->pace, p->window.now_ns, &p->settings))
 		v->held_back = CANCEL_CAUSE_PACE;
 	else
-		decide(p, &choice, (uint32_t)winner, v);
+		decide(p, ledger, &choice, (uint32_t)winner, v);
 }
 
 /* The last target still holds on, or the queue behind it is draining: what is late now is its doing
@@ -313,7 +330,8 @@ void cancel_pipeline_step(
 		p->detect.suspicious);
 	contention_measure(&p->contention, &p->attribution, &p->window, &p->settings);
 	detect_step(&p->detect, &p->window, &p->settings, p->attribution.stuck);
-	outcomes_step(&p->outcomes, &p->history, &p->detect, &p->settings, ledger->now_ns);
+	const struct effect_view view = view_of(p, ledger);
+	outcomes_step(&p->outcomes, &p->history, &p->detect, &p->settings, &view);
 	outcomes_report(&p->outcomes, v);
 	judge_window(p, ledger, v);
 	contention_learn(&p->contention, &p->attribution, &p->window, p->detect.suspicious);

@@ -80,8 +80,7 @@ uint64_t usage_blame_us(const struct inputs *in, const struct use *use)
 		&past_usages(in->history, slot)[use->position], in->window->number);
 }
 
-/* Sums a task's uses of contended instances by resource. */
-void usage_sum(const struct inputs *in, uint32_t task, uint64_t contended_mask,
+void usage_sum(const struct inputs *in, uint32_t task, uint64_t contended_mask, bool open,
 	struct usage usages[CANCEL_RESOURCES_MAX])
 {
 	uint32_t slot = in->ledger->tasks[task].slot;
@@ -92,7 +91,8 @@ void usage_sum(const struct inputs *in, uint32_t task, uint64_t contended_mask,
 		const struct use *use = &in->contended->uses[i];
 		uint8_t r = in->contended->instances[use->instance].resource;
 		uint64_t blame_us;
-		if (!(contended_mask >> r & 1))
+		if (!(contended_mask >> r & 1) ||
+			(open && in->contended->instances[use->instance].barred))
 			continue;
 		blame_us = usage_blame_us(in, use);
 		if (blame_us == 0)

@@ -17,7 +17,7 @@ struct inputs {
 	const struct cancel_ledger *ledger;
 	const struct window *window;
 	struct history *history;
-	const struct contended *contended;
+	struct contended *contended;
 	const struct attribution *attribution;
 	const struct contention *contention;
 	const struct class_history *classes;
@@ -32,8 +32,9 @@ struct usage {
 
 /* Delay of three windows that ends at one use of a contended instance. */
 uint64_t usage_blame_us(const struct inputs *inputs, const struct use *use);
-/* A task's uses of contended instances, summed by resource over those in `contended_mask`. */
-void usage_sum(const struct inputs *inputs, uint32_t task, uint64_t contended_mask,
+/* A task's uses of contended instances, summed by resource over those in `contended_mask`; `open`:
+ * only of those for which anybody may be a candidate. */
+void usage_sum(const struct inputs *inputs, uint32_t task, uint64_t contended_mask, bool open,
 	struct usage usages[CANCEL_RESOURCES_MAX]);
 /* What the estimator is told of a task, but for the usage. */
 void usage_describe(const struct inputs *inputs, const struct cancel_ledger_task *task,

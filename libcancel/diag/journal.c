@@ -96,6 +96,7 @@ static void put_outcome(struct line *l, const struct cancel_outcome *o)
 	put_number(l, "delivered_ns", t->delivered_ns);
 	put_number(l, "acknowledged_ns", t->acknowledged_ns);
 	put_number(l, "released_ns", t->released_ns);
+	put_number(l, "effective_ns", t->effective_ns);
 	put_number(l, "recovered_ns", t->recovered_ns);
 	put_number(l, "wasted_ns", o->wasted_ns);
 	put_number(l, "rerun_wait_ns", o->rerun_wait_ns);

@@ -98,6 +98,7 @@ struct slot_cold {
 	_Atomic uint32_t reason;       /* delivery, in DELIVERING: of the last decision … */
 	_Atomic uint64_t blamed_mask;
 	_Atomic uint64_t delivered_ns;
+	_Atomic uint64_t ignores; /* controller: the task of this id ignored two cancels */
 	uint64_t stopped_ns;	  /* owner only: saw its request, or gave its holds back */
 	uint64_t pending_evictor; /* the stall to charge next, see eviction.c; owner only */
 	uint64_t pending_ns;

@@ -192,6 +192,33 @@ static void what_was_held_back_reads_as_one_line(void **state)
 
 static uint32_t told[CANCEL_CHANGE_FINAL + 1];
 
+static void a_task_that_ignores_its_cancels_is_told_of_once_and_shown(void **state)
+{
+	struct cancel_task task = parked(812);
+	struct cancel_task_info info;
+	struct cancel_counters before, after;
+	(void)state;
+	assert_int_equal(stopCancel(), 0); /* here the test stands in for the controller */
+	a_decision(1);
+	verdict.decision.target.task = task.id;
+	cancel_read_counters(&before);
+	decisions_take(&verdict);
+	verdict.decided = false;
+	verdict.outcome_count = 1;
+	verdict.outcomes[0] = (struct cancel_outcome){
+		.serial = 1, .task = task.id, .final = true, .excluded = true
+	};
+	decisions_take(&verdict);
+	cancel_read_counters(&after);
+	assert_int_equal(after.excluded, before.excluded + 1);
+	assert_true(was_logged("task 812 (dump) has ignored two cancels and is left alone"));
+	assert_int_equal(cancel_read_task(task, &info), 0);
+	assert_true(info.flags & CANCEL_IGNORES);
+	decisions_forget();
+	freeCancel(task);
+	start_with((struct cancel_config){ .window_ms = 10 });
+}
+
 static void note_change(
 	enum cancel_change change, const struct cancel_decision_record *record, void *arg)
 {
@@ -347,6 +374,7 @@ int main(void)
 		EACH(resource_names_are_found_by_index),
 		EACH(a_decision_reads_as_one_line),
 		EACH(what_was_held_back_reads_as_one_line),
+		EACH(a_task_that_ignores_its_cancels_is_told_of_once_and_shown),
 		cmocka_unit_test(records_follow_their_decision),
 		cmocka_unit_test(the_last_decisions_are_kept_newest_first),
 		EACH(a_listener_that_asks_for_options_is_refused),

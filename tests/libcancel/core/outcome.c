@@ -41,7 +41,7 @@ static void an_ignored_cancel_escalates_once_and_is_then_left_alone(void **state
 	assert_int_equal(s->decisions, 2);
 	assert_true(excluded);
 	assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
-	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_ALREADY_CANCELLED);
+	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_IGNORES_CANCELS);
 	assert_int_equal(s->verdict.held.task, culprit->t.id);
 	assert_true(s->verdict.held.score_micro > 0);
 	scripted_free(s);
