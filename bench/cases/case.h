@@ -99,7 +99,7 @@ extern const struct actor case_dump_actor;
 	".id = " CASE_RANDOM_ID(table) " AND " table ".amount % 50 = 0"
 #define CASE_RANDOM_SCAN(table, seed, count)                                                       \
 	CASE_RANDOM_KEYS(seed, count)                                                              \
-	"SELECT sum(amount) FROM k CROSS JOIN " table " a ON a.id = " CASE_RANDOM_ID(table)
+	"SELECT sum(amount) FROM k CROSS JOIN " table " a WHERE a.id = " CASE_RANDOM_ID(table)
 
 /* Reads of CASE_READ_ROWS random items: most cases' questions. */
 #define CASE_READ_ROWS 16

@@ -340,8 +340,8 @@ static int ask_decisions(struct run *run, struct retry_measures *measures, char 
 	double numbers[3];
 	double *figures = measures->figures;
 	snprintf(sql, sizeof sql,
-		"SELECT count(*), coalesce(sum(process IS NOT %u), 0), "
-		"coalesce(max(CASE WHEN process IS %u THEN ago_s END), -1) "
+		"SELECT count(*), count(*) FILTER (WHERE process IS DISTINCT FROM %u), "
+		"coalesce(max(CASE WHEN process = %u THEN ago_s END), -1) "
 		"FROM cancel_decisions WHERE acted",
 		script_task_process(&run->tasks[0]), script_task_process(&run->tasks[0]));
 	if (server_session_numbers(&run->session, sql, numbers, 3, error) != 0)

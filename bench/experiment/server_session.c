@@ -271,6 +271,6 @@ void server_session_question(const struct server_session *session,
 			"WITH RECURSIVE k(i,x) AS (SELECT 1,%llu UNION ALL SELECT i+1,"
 			"(x*1103515245+12345)&1073741823 FROM k WHERE i<%u) "
 			"SELECT sum(stock), sum(length(payload)) FROM k CROSS JOIN items t "
-			"ON t.id=1+k.x%%%llu",
+			"WHERE t.id=1+k.x%%%llu",
 			id, setup->plan->rows, (unsigned long long)setup->items);
 }
