@@ -87,7 +87,6 @@ static const char *const hidden[] = {
 	"create index bad on o (id) where oid > 0",
 	"create view bad as select rowid from o",
 	"explain select rowid from o",
-	"select 0xe+rowid from o where id = 7",
 };
 #define HIDDEN (sizeof hidden / sizeof *hidden)
 

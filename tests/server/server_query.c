@@ -213,12 +213,10 @@ static void numbers_in_statements_are_not_confused(void **state)
 	assert_answer("select b from t where a = 2", "T(b:1043) D(y) C(SELECT 1) Z(I)");
 	/* nor does a partial index lose its use */
 	assert_answer("create index part on t(b) where a = 2", "C(CREATE INDEX) Z(I)");
-	assert_non_null(
-		strstr(wire_query(&client,
-			       "explain query plan select b from t indexed by part where a = 2"),
-			"part"));
-	assert_answer(
-		"select b from t indexed by part where a = 2", "T(b:1043) D(y) C(SELECT 1) Z(I)");
+	assert_non_null(strstr(
+		wire_query(&client, "explain query plan select b from t where a = 2 order by b"),
+		"part"));
+	assert_answer("select b from t where a = 2 order by b", "T(b:1043) D(y) C(SELECT 1) Z(I)");
 }
 
 static void a_large_result_arrives_whole(void **state)

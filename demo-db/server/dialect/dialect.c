@@ -9,6 +9,7 @@
 #include "demo-db/server/dialect/hidden.h"
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/dialect/rewrite.h"
+#include "demo-db/server/dialect/tree.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -316,22 +317,76 @@ static int translate_truncate(struct cursor *c, struct dialect *d)
 	return asprintf(&d->sql, "DELETE FROM %.*s", (int)bytes, name) < 0 ? -1 : 0;
 }
 
-/* The translation, which is taken. */
-static int take_sql(struct dialect *d, char *sql)
+/* What the translation reads besides, and what must compile with it. */
+static int finish_sql(struct dialect *d)
 {
-	d->kind = DIALECT_SQL;
-	d->sql = sql;
-	if (!sql)
-		return -1;
-	if (hidden_is_said(sql)) {
-		d->plain = sql;
-		d->sql = hidden_avoid(sql);
+	if (hidden_is_said(d->sql)) {
+		d->plain = d->sql;
+		d->sql = hidden_avoid(d->plain);
 		if (!d->sql) {
 			dialect_refuse(d, "54001", "the statement nests too deeply", "");
 			return 0;
 		}
 	}
-	return checks_of(sql, &d->checks);
+	return checks_of(d->plain ? d->plain : d->sql, &d->checks);
+}
+
+/* CREATE VIEW, CREATE TABLE … AS: the cursor is behind CREATE. */
+static bool defines_by_query(struct cursor c)
+{
+	static const char *const between[] = { "temp", "temporary", "unlogged", "global", "local" };
+	unsigned depth = 0;
+	for (size_t i = 0; i < sizeof between / sizeof *between; i++)
+		if (cursor_accept(&c, between[i]))
+			i = (size_t)-1;
+	if (token_is(&c.token, "view"))
+		return true;
+	if (!cursor_accept(&c, "table"))
+		return false;
+	for (; c.token.kind != TOKEN_END && c.token.kind != TOKEN_BAD; cursor_step(&c)) {
+		if (depth == 0 && token_is(&c.token, "as"))
+			return true;
+		depth += token_is_symbol(&c.token, "(");
+		depth -= depth && token_is_symbol(&c.token, ")");
+	}
+	return false;
+}
+
+/* Is it one of those the grammar reads? */
+static bool is_for_tree(struct cursor c)
+{
+	static const char *const words[] = { "select", "insert", "update", "delete", "with",
+		"values", "table" };
+	if (token_is_symbol(&c.token, "("))
+		return true;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (token_is(&c.token, words[i]))
+			return true;
+	return cursor_accept(&c, "create") && defines_by_query(c);
+}
+
+/* What is left for the engine, read by the grammar or, not yet, token by token. */
+static int translate_sql(
+	const char *sql, size_t bytes, const struct dialect_context *context, struct dialect *d)
+{
+	struct cursor c = { .text = sql, .lexer = { .at = sql, .end = sql + bytes } };
+	cursor_step(&c);
+	if (is_for_tree(c)) {
+		if (tree_translate(sql, bytes, context, d))
+			return -1;
+	} else {
+		struct rewrite rewrite = { .context = context };
+		int status = rewrite_sql(&rewrite, sql, bytes);
+		d->kind = DIALECT_SQL;
+		d->sql = rewrite.sql;
+		if (status || !d->sql)
+			return -1;
+		if (rewrite.error[0]) {
+			dialect_refuse(d, rewrite.sqlstate, rewrite.error, "");
+			d->place = rewrite.place;
+		}
+	}
+	return d->kind == DIALECT_SQL ? finish_sql(d) : 0;
 }
 
 /* EXPLAIN shows SQLite's plan; nothing is run. */
@@ -345,25 +400,21 @@ static int translate_explain(struct cursor *c, struct dialect *d, const char *sq
 			"EXPLAIN alone shows SQLite's query plan.");
 		return 0;
 	}
-	struct rewrite rewrite = { .context = context };
 	const char *at = c->token.text;
-	int status = rewrite_sql(&rewrite, at, (size_t)(sql + bytes - at));
-	if (status == 0 && rewrite.error[0]) {
-		dialect_refuse(d, rewrite.sqlstate, rewrite.error, "");
-		free(rewrite.sql);
-		return 0;
-	}
-	if (take_sql(d, rewrite.sql) || status)
+	if (translate_sql(at, (size_t)(sql + bytes - at), context, d))
 		return -1;
-	char *explained = NULL;
+	if (d->place)
+		d->place += (size_t)(at - sql);
 	if (d->kind == DIALECT_REFUSED)
 		return 0;
+	char *explained = NULL;
 	if (asprintf(&explained, "EXPLAIN QUERY PLAN %s", d->sql) < 0)
 		return -1;
 	free(d->sql);
 	free(d->plain);
 	d->plain = NULL;
 	d->sql = explained;
+	d->column_count = 0;
 	return 0;
 }
 
@@ -562,21 +613,10 @@ int dialect_translate(const char *sql, size_t bytes, const struct dialect_contex
 		return status;
 	if (memmem(sql, bytes, "pg_catalog.", 11) && rewrite_reads_nothing(sql, bytes))
 		return give_sql(result, "SELECT NULL WHERE 0");
-	struct rewrite rewrite = { .context = context };
 	status = split_drop(sql, &bytes, result);
 	if (status || result->kind == DIALECT_REFUSED)
 		return status;
-	status = rewrite_sql(&rewrite, sql, bytes);
-	if (status == 0 && rewrite.error[0]) {
-		dialect_refuse(result, rewrite.sqlstate, rewrite.error, "");
-		result->place = rewrite.place;
-		free(rewrite.sql);
-		return 0;
-	}
-	result->rows_at = rewrite.rows_at;
-	result->stores_last = rewrite.stores_last;
-	result->assigns = rewrite.assigns;
-	return take_sql(result, rewrite.sql) || status ? -1 : 0;
+	return translate_sql(sql, bytes, context, result);
 }
 
 void dialect_free(struct dialect *result)

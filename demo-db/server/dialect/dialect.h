@@ -3,13 +3,14 @@
  * dialect.h - what PostgreSQL clients write and SQLite does not read, translated in one place.
  *
  *   expr::type, CAST(expr AS type)  a function that refuses what is none (functions.h); in CREATE
- *                                  and ALTER, which the file keeps, SQLite's CAST
+ *                                  TABLE and ALTER, SQLite's CAST
  *   date '2024-02-29', timestamp …  the same
  *   a / b, a % b                   a / pg_divisor(b): zero is an error
  *   $1                             ?1
  *   $tag$text$tag$, E'a\nb'        'text' with quotes doubled, escapes resolved
  *   now(), version(), current_user, current_database() …   an SQLite expression or a literal
  *   INSERT … VALUES (x), UPDATE … SET a = x   x is pg_assign(x, 't.a'); assign.h
+ *   an expression without an alias   PostgreSQL's name for it: AS "count"
  *   INSERT … several rows          SELECT pg_assign(column1, 't.a'), … FROM (VALUES …)
  *   INSERT … SELECT                WITH pg_source(c1, …) AS (SELECT …) SELECT pg_assign(c1, …), …
  *   DEFAULT as a value             pg_default('t.a')
@@ -46,10 +47,15 @@
  *   VACUUM t, ANALYZE t            recognised: the table form is a no-op here
  *   COPY, LISTEN, NOTIFY, DECLARE, CREATE FUNCTION/ROLE/…  refused with 0A000 and a hint
  *
- * Everything else passes through as written. Pure; not thread-safe per result, no globals.
+ * Queries, changes of rows, CREATE VIEW and CREATE TABLE AS are read by PostgreSQL's grammar
+ * (tree.h), which also finds their syntax errors. What the writer does not know is 0A000. The other
+ * definitions are read token by token (rewrite.h); what is not named above passes through there.
+ * Pure; not thread-safe per result, no globals.
  */
 #ifndef DEMO_DB_DIALECT_H
 #define DEMO_DB_DIALECT_H
+
+#include "demo-db/server/types/pg_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,23 +79,28 @@ enum dialect_kind {
 	DIALECT_DEALLOCATE, /* name; "" all */
 };
 
-#define DIALECT_NAME_MAX 128
-#define DIALECT_TEXT_MAX 256
+#define DIALECT_NAME_MAX	  128
+#define DIALECT_TEXT_MAX	  256
+#define DIALECT_COLUMNS_TYPED_MAX 64 /* result columns whose type can be noted */
 
 struct dialect_context { /* what literals stand for */
 	const char *user, *database, *version;
 	uint32_t process;
+	const char *insert_columns; /* of an INSERT that has no list: "(a, b)"; NULL: none */
 };
 
 struct dialect {
 	enum dialect_kind kind;
-	char *sql;	/* owned: dialect_free */
-	char *rest;	/* owned: another statement, untranslated, that belongs to it; NULL: none */
-	char *plain;	/* owned: of which `sql` was made to hide hidden columns; NULL: it is it */
-	char *checks;	/* owned: queries that must compile, too, or it does not; NULL: none */
-	size_t rows_at; /* of an INSERT without a list of columns: where its rows begin, or 0 */
-	bool assigns;	/* an INSERT or UPDATE */
+	char *sql;     /* owned: dialect_free */
+	char *rest;    /* owned: another statement, untranslated, that belongs to it; NULL: none */
+	char *plain;   /* owned: of which `sql` was made to hide hidden columns; NULL: it is it */
+	char *checks;  /* owned: queries that must compile, too, or it does not; NULL: none */
+	bool unlisted; /* an INSERT of rows without a list of columns */
+	bool assigns;  /* an INSERT or UPDATE */
 	bool stores_last; /* when a row is refused, its values were the last to be assigned */
+	uint32_t column_count;
+	enum pg_type
+		column_types[DIALECT_COLUMNS_TYPED_MAX]; /* PG_UNKNOWN: the form does not tell */
 	char name[DIALECT_NAME_MAX], value[DIALECT_TEXT_MAX];
 	bool value_default, local;
 	char tag[32];

@@ -5,6 +5,7 @@
 #include "demo-db/server/dialect/error_position.h"
 #include "demo-db/server/dialect/error_text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,9 +17,33 @@ int error_text_characters(const char *text, size_t bytes)
 	return characters;
 }
 
+/* The next character of a name; 0: its end. */
+static char next_of_name(const struct token *t, size_t *at)
+{
+	bool quoted = t->kind == TOKEN_NAME;
+	*at += quoted && *at == 0;
+	if (*at + quoted >= t->bytes)
+		return '\0';
+	char c = t->text[(*at)++];
+	*at += quoted && c == '"'; /* it is doubled */
+	return quoted ? c : (char)tolower((unsigned char)c);
+}
+
+/* The translation writes names in quotes or without, and key words in capitals. */
 bool place_alike(const struct token *a, const struct token *b)
 {
-	return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
+	bool names = (a->kind == TOKEN_WORD || a->kind == TOKEN_NAME) &&
+		     (b->kind == TOKEN_WORD || b->kind == TOKEN_NAME);
+	size_t at = 0, there = 0;
+	char c;
+	if (!names)
+		return a->bytes == b->bytes && memcmp(a->text, b->text, a->bytes) == 0;
+	do {
+		c = next_of_name(a, &at);
+		if (c != next_of_name(b, &there))
+			return false;
+	} while (c);
+	return true;
 }
 
 struct token place_nth_alike(const char *text, size_t bytes, const struct token *wanted, unsigned n)
@@ -62,7 +87,7 @@ static void skip_behind(struct lexer *lexer, const char *word)
 		t.kind != TOKEN_BAD);
 }
 
-struct walk { /* over a translation, past what rewrite_assign.c wrote */
+struct walk { /* over a translation, past what tree_change.c wrote */
 	struct lexer lexer;
 	enum { NOWHERE, IN_VALUE, IN_ROWS } inside; /* of pg_assign(value, …), of FROM (VALUES …) */
 	unsigned depth;
@@ -169,17 +194,6 @@ bool place_is_name(const struct token *t, const char *name)
 		at += *name == '"'; /* it is doubled */
 	}
 	return at == end && !*name;
-}
-
-size_t error_text_place(const char *text, size_t text_bytes, const char *sql, size_t place)
-{
-	struct landing l;
-	if (place == strlen(sql) + 1)
-		return text_bytes + 1;
-	if (place == 0 || !place_land(sql, (int)place - 1, &l))
-		return 0;
-	struct token found = place_nth_alike(text, text_bytes, &l.token, l.nth);
-	return found.kind == TOKEN_END ? 0 : (size_t)(found.text - text) + 1;
 }
 
 int place_of_relation(const char *text, size_t bytes, const char *name)

@@ -34,8 +34,6 @@ void error_text_of(const struct error_text_source *source, struct error_text *te
 /* Character (from 1) of `text` that byte `offset` of `sql`, its translation, came from; 0 unknown.
  * The nth token of that spelling there is the nth of that spelling here. */
 int error_text_position(const char *text, size_t text_bytes, const char *sql, int offset);
-/* The same for bytes, both from 1; the end is the end. */
-size_t error_text_place(const char *text, size_t text_bytes, const char *sql, size_t place);
 /* Characters of UTF-8 in `bytes` bytes. */
 int error_text_characters(const char *text, size_t bytes);
 

@@ -6,58 +6,11 @@
  */
 #include "demo-db/server/dialect/rewriter.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-/* ---- Output ---------------------------------------------------------------------------------- */
-
-void rewrite_append(struct text *t, const char *data, size_t bytes)
-{
-	if (t->failed)
-		return;
-	if (t->capacity - t->bytes <= bytes) {
-		size_t capacity = (t->bytes + bytes + 1) * 2;
-		char *grown = realloc(t->data, capacity);
-		if (!grown) {
-			t->failed = true;
-			return;
-		}
-		t->data = grown;
-		t->capacity = capacity;
-	}
-	memcpy(t->data + t->bytes, data, bytes);
-	t->bytes += bytes;
-	t->data[t->bytes] = '\0';
-}
-
-void rewrite_append_text(struct text *t, const char *text)
-{
-	rewrite_append(t, text, strlen(text));
-}
-
-void rewrite_append_quoted(struct text *t, const char *data, size_t bytes)
-{
-	rewrite_append(t, "'", 1);
-	for (size_t i = 0; i < bytes; i++) {
-		if (data[i] == '\'')
-			rewrite_append(t, "'", 1);
-		rewrite_append(t, data + i, 1);
-	}
-	rewrite_append(t, "'", 1);
-}
-
-void rewrite_insert(struct text *t, size_t at, const char *text)
-{
-	size_t bytes = strlen(text), tail = t->bytes - at;
-	rewrite_append(t, text, bytes); /* makes room */
-	if (t->failed)
-		return;
-	memmove(t->data + at + bytes, t->data + at, tail);
-	memcpy(t->data + at, text, bytes);
-}
+/* ---- Failing --------------------------------------------------------------------------------- */
 
 void rewrite_fail(struct rewriter *r, const char *sqlstate, const char *what, const struct token *t)
 {
@@ -118,12 +71,12 @@ static bool is_key_word(const struct token *t)
 static void space(struct rewriter *r)
 {
 	if (r->token.spaced && r->out.bytes)
-		rewrite_append(&r->out, " ", 1);
+		text_append(&r->out, " ", 1);
 }
 
 static void copy_token(struct rewriter *r)
 {
-	rewrite_append(&r->out, r->token.text, r->token.bytes);
+	text_append(&r->out, r->token.text, r->token.bytes);
 }
 
 void rewrite_operand_begins(struct rewriter *r)
@@ -137,108 +90,32 @@ void rewrite_operand_ended(struct rewriter *r)
 	r->previous = (struct token){ .kind = TOKEN_SYMBOL, .text = ")", .bytes = 1 };
 }
 
-/* ---- Division -------------------------------------------------------------------------------- */
-
-static bool continues_operand(const struct rewriter *r)
-{
-	const struct token *t = &r->token;
-	bool call = token_is_symbol(t, "(") && r->previous.kind == TOKEN_WORD;
-	return call || t->kind == TOKEN_CAST || token_is_symbol(t, ".") ||
-	       token_is_symbol(&r->previous, ".");
-}
-
-static bool is_nonzero_number(const char *text, size_t bytes)
-{
-	bool nonzero = false;
-	for (size_t i = 0; i < bytes; i++) {
-		if (!isdigit((unsigned char)text[i]) && text[i] != '.')
-			return false;
-		nonzero |= text[i] >= '1' && text[i] <= '9';
-	}
-	return nonzero;
-}
-
-/* SQLite's division by zero is NULL: the divisor goes through a function that minds. */
-static void close_divisor(struct rewriter *r)
-{
-	bool *divides = &r->divides[r->depth];
-	if (!*divides || r->operand_at == REWRITE_NO_OPERAND || continues_operand(r))
-		return;
-	*divides = false;
-	if (is_nonzero_number(r->out.data + r->operand_at, r->out.bytes - r->operand_at))
-		return;
-	rewrite_insert(&r->out, r->operand_at, "pg_divisor(");
-	rewrite_append_text(&r->out, ")");
-}
-
-/* ---- Order ----------------------------------------------------------------------------------- */
-
-/* NULL is greater than everything there, smaller here. */
-static void end_term(struct rewriter *r)
-{
-	bool placed = r->order[r->depth].placed, down = r->order[r->depth].down;
-	if (!placed)
-		rewrite_append_text(&r->out, down ? " NULLS FIRST" : " NULLS LAST");
-	r->order[r->depth].placed = r->order[r->depth].down = false;
-}
-
-static void watch_order(struct rewriter *r)
-{
-	static const char *const ends[] = { "limit", "offset", "fetch", "for", "rows", "range",
-		"groups", "union", "except", "intersect", "returning", "on", NULL };
-	const struct token *t = &r->token;
-	bool *inside = &r->order[r->depth].inside;
-	if (!*inside) {
-		*inside = !r->schema && token_is(&r->previous, "by") && r->order_word;
-		r->order_word = token_is(t, "order") || (r->order_word && token_is(t, "by"));
-		return;
-	}
-	r->order[r->depth].down |= token_is(t, "desc");
-	r->order[r->depth].placed |= token_is(t, "nulls");
-	bool ended = token_is_symbol(t, ")") || rewrite_in_list(t, ends);
-	if (ended || token_is_symbol(t, ","))
-		end_term(r);
-	*inside = !ended;
-}
-
 /* ---- The statement --------------------------------------------------------------------------- */
 
 static void open_parenthesis(struct rewriter *r)
 {
-	static const char *const sources[] = { "from", "join", NULL };
-	bool table = rewrite_in_list(&r->previous, sources) || token_is_symbol(&r->previous, ",");
 	bool call = r->previous.kind == TOKEN_WORD && r->operand_at != REWRITE_NO_OPERAND;
 	if (r->depth == REWRITE_DEPTH_MAX) {
 		rewrite_fail(r, "54001", "the statement nests too deeply", NULL);
 		return;
 	}
 	r->open[r->depth].operand_at = call ? r->operand_at : r->out.bytes;
-	r->open[r->depth].what = call ? PAREN_CALL : table ? PAREN_TABLE : PAREN_PLAIN;
-	r->open[r->depth].commas = 0;
-	rewrite_append(&r->out, "(", 1);
-	r->open[r->depth].inside_at = r->out.bytes;
-	r->divides[++r->depth] = false;
-	r->order[r->depth].inside = false;
+	r->open[r->depth].what = call ? PAREN_CALL : PAREN_PLAIN;
+	text_append(&r->out, "(", 1);
+	r->depth++;
 	r->operand_at = REWRITE_NO_OPERAND;
 	rewrite_step(r);
 }
 
 static void close_parenthesis(struct rewriter *r)
 {
-	rewrite_append(&r->out, ")", 1);
+	text_append(&r->out, ")", 1);
 	rewrite_step(r);
 	if (r->depth == 0) {
 		r->operand_at = REWRITE_NO_OPERAND;
 		return;
 	}
 	r->operand_at = r->open[--r->depth].operand_at;
-	rewrite_closed(r);
-}
-
-static void note_comma(struct rewriter *r)
-{
-	if (r->depth && r->open[r->depth - 1].commas < REWRITE_COMMAS_MAX)
-		r->open[r->depth - 1].comma_at[r->open[r->depth - 1].commas++] = r->out.bytes;
 }
 
 static void write_symbol(struct rewriter *r)
@@ -251,13 +128,9 @@ static void write_symbol(struct rewriter *r)
 		close_parenthesis(r);
 		return;
 	}
-	bool divides = token_is_symbol(&r->token, "/") || token_is_symbol(&r->token, "%");
-	if (token_is_symbol(&r->token, ","))
-		note_comma(r);
 	copy_token(r);
 	if (!token_is_symbol(&r->token, "."))
 		r->operand_at = REWRITE_NO_OPERAND;
-	r->divides[r->depth] = divides && !r->schema ? true : r->divides[r->depth];
 	rewrite_step(r);
 }
 
@@ -271,24 +144,18 @@ static void write_word(struct rewriter *r)
 		r->create_table && token_is(&r->token, "key") && token_is(&r->previous, "primary");
 	rewrite_operand_begins(r);
 	if (replaced)
-		rewrite_append_text(&r->out, replaced);
+		text_append_string(&r->out, replaced);
 	else
 		copy_token(r);
-	if (is_key_word(&r->token)) {
+	if (is_key_word(&r->token))
 		r->operand_at = REWRITE_NO_OPERAND;
-		r->divides[r->depth] = false;
-	}
 	rewrite_step(r);
 	if (key && (token_is_symbol(&r->token, ",") || token_is_symbol(&r->token, ")")))
-		rewrite_append_text(&r->out, " NOT NULL"); /* SQLite's may be NULL */
+		text_append_string(&r->out, " NOT NULL"); /* SQLite's may be NULL */
 }
 
 static void write_one(struct rewriter *r)
 {
-	close_divisor(r);
-	watch_order(r);
-	rewrite_assign(r);
-	rewrite_using(r);
 	rewrite_refuse_names(r);
 	rewrite_default(r);
 	if (r->token.kind == TOKEN_CAST) {
@@ -327,17 +194,6 @@ static void look_at_definition(struct rewriter *r)
 	r->create_index = token_is(&t, "index");
 }
 
-static void finish(struct rewriter *r)
-{
-	close_divisor(r);
-	if (r->order[r->depth].inside)
-		end_term(r);
-	rewrite_assign_end(r);
-	rewrite_using_end(r);
-	if (r->default_depth == r->depth + 1)
-		rewrite_append_text(&r->out, ")");
-}
-
 int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 {
 	struct rewriter r = { .rewrite = rewrite,
@@ -345,27 +201,18 @@ int rewrite_sql(struct rewrite *rewrite, const char *sql, size_t bytes)
 		.text = sql,
 		.operand_at = REWRITE_NO_OPERAND };
 	rewrite->sql = NULL;
-	rewrite->rows_at = 0;
 	rewrite->error[0] = '\0';
 	rewrite->place = 0;
 	rewrite_step(&r);
 	look_at_definition(&r);
-	if (token_is(&r.token, "table")) { /* TABLE t */
-		rewrite_append_text(&r.out, "SELECT * FROM");
-		rewrite_step(&r);
-	}
 	while (r.token.kind != TOKEN_END && !rewrite->error[0] && !r.out.failed &&
 		!(r.depth == 0 && token_is_symbol(&r.token, ";") &&
 			rewrite_look(&r).kind == TOKEN_END))
 		write_one(&r);
 	if (!rewrite->error[0] && !r.out.failed)
-		finish(&r);
-	rewrite_append(&r.out, "", 0); /* a text even if everything was dropped */
+		rewrite_default_end(&r);
+	text_append(&r.out, "", 0); /* a text even if everything was dropped */
 	rewrite->sql = r.out.data;
-	rewrite->stores_last = r.assign.stores_last;
-	rewrite->assigns = r.assign.table.text != NULL;
-	if (r.assign.unlisted)
-		rewrite->rows_at = (size_t)(r.assign.rows_at - sql);
 	return r.out.failed ? -1 : 0;
 }
 

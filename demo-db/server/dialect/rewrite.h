@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rewrite.h - one statement of PostgreSQL's SQL, token by token, into SQLite's.
+ * rewrite.h - a definition (CREATE TABLE, CREATE INDEX, ALTER, DROP), token by token, into SQLite's
+ * SQL.
  *
  * The table of what changes is in dialect.h. Pure; not thread-safe per object.
  */
@@ -11,10 +12,7 @@
 
 struct rewrite {
 	const struct dialect_context *context;
-	char *sql;	  /* the result, malloc'ed; the caller frees it */
-	size_t rows_at;	  /* of an INSERT without a list of columns: where its rows begin, or 0 */
-	bool assigns;	  /* an INSERT or UPDATE */
-	bool stores_last; /* when a row is refused, its values were the last to be assigned */
+	char *sql; /* the result, malloc'ed; the caller frees it */
 	char sqlstate[6];
 	char error[DIALECT_TEXT_MAX]; /* "" when it went well */
 	size_t place;		      /* byte of the text it is about, from 1; 0 unknown */

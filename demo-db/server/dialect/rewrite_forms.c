@@ -60,11 +60,11 @@ static bool write_constant(struct rewriter *r)
 	bool wrap = r->create_table && token_is(&r->previous, "default");
 	rewrite_operand_begins(r);
 	if (value == number)
-		rewrite_append_text(&r->out, number);
+		text_append_string(&r->out, number);
 	else if (!*value && call)
-		rewrite_append_text(&r->out, wrap ? "(" NOW_SQL ")" : NOW_SQL);
+		text_append_string(&r->out, wrap ? "(" NOW_SQL ")" : NOW_SQL);
 	else
-		rewrite_append_quoted(&r->out, value, strlen(value));
+		text_append_quoted(&r->out, value, strlen(value));
 	for (int skip = call ? 3 : 1; skip; skip--)
 		rewrite_step(r);
 	rewrite_operand_ended(r);
@@ -85,27 +85,6 @@ static bool drop_schema(struct rewriter *r)
 	rewrite_step(r);
 	r->token.spaced = spaced;
 	r->previous = (struct token){ .kind = TOKEN_SYMBOL, .text = ",", .bytes = 1 };
-	return true;
-}
-
-/* FOR UPDATE | SHARE | NO KEY UPDATE | KEY SHARE [OF t] [NOWAIT | SKIP LOCKED] */
-static bool drop_row_lock(struct rewriter *r)
-{
-	static const char *const kinds[] = { "update", "share", "no", "key", NULL };
-	static const char *const rest[] = { "update", "share", "no", "key", "nowait", "skip",
-		"locked", NULL };
-	struct token next = rewrite_look(r);
-	if (!token_is(&r->token, "for") || !rewrite_in_list(&next, kinds))
-		return false;
-	rewrite_step(r);
-	while (rewrite_in_list(&r->token, rest))
-		rewrite_step(r);
-	if (token_is(&r->token, "of")) {
-		rewrite_step(r);
-		rewrite_step(r);
-	}
-	while (rewrite_in_list(&r->token, rest))
-		rewrite_step(r);
 	return true;
 }
 
@@ -147,7 +126,7 @@ static bool drop_identity(struct rewriter *r)
 	if (!token_is(&t, "identity"))
 		return false;
 	r->out.bytes = r->operand_at; /* the column's type */
-	rewrite_append_text(&r->out, "INTEGER");
+	text_append_string(&r->out, "INTEGER");
 	while (!token_is(&r->token, "identity"))
 		rewrite_step(r);
 	rewrite_step(r);
@@ -191,8 +170,8 @@ static bool drop_cascade(struct rewriter *r)
 bool rewrite_dropped(struct rewriter *r)
 {
 	return r->token.kind == TOKEN_WORD &&
-	       (drop_row_lock(r) || drop_storage(r) || drop_schema(r) || drop_identity(r) ||
-		       drop_collation(r) || drop_cascade(r));
+	       (drop_storage(r) || drop_schema(r) || drop_identity(r) || drop_collation(r) ||
+		       drop_cascade(r));
 }
 
 /* ---- Operators ------------------------------------------------------------------------------- */
@@ -228,12 +207,12 @@ static int read_match(struct lexer *lexer, struct token t)
 /* REGEXP calls functions.c's regexp(); what stands before the pattern tells it the rest. */
 static void write_match(struct rewriter *r, int kind)
 {
-	rewrite_append_text(&r->out, kind & MATCH_NOT ? "NOT " : "");
+	text_append_string(&r->out, kind & MATCH_NOT ? "NOT " : "");
 	if (kind & MATCH_CASELESS)
-		rewrite_append_text(
+		text_append_string(
 			&r->out, kind & MATCH_LIKE ? "REGEXP '(?like)' ||" : "REGEXP '(?i)' ||");
 	else
-		rewrite_append_text(&r->out, kind & MATCH_LIKE ? "LIKE" : "REGEXP");
+		text_append_string(&r->out, kind & MATCH_LIKE ? "LIKE" : "REGEXP");
 	r->operand_at = REWRITE_NO_OPERAND;
 }
 
@@ -257,7 +236,7 @@ static bool write_named_operator(struct rewriter *r)
 	if (match)
 		write_match(r, kind);
 	else
-		rewrite_append(&r->out, t.text, t.bytes);
+		text_append(&r->out, t.text, t.bytes);
 	r->operand_at = REWRITE_NO_OPERAND;
 	r->lexer = ahead;
 	rewrite_step(r);
@@ -284,33 +263,6 @@ bool rewrite_operator(struct rewriter *r)
 	return true;
 }
 
-/* ---- DELETE … USING -------------------------------------------------------------------------- */
-
-void rewrite_using_end(struct rewriter *r)
-{
-	if (r->uses && r->depth == 0)
-		rewrite_append_text(&r->out, ")");
-	r->uses = false;
-}
-
-/* DELETE FROM t USING u WHERE … deletes WHERE EXISTS (SELECT 1 FROM u WHERE …). */
-void rewrite_using(struct rewriter *r)
-{
-	if (r->depth)
-		return;
-	if (r->uses && (token_is(&r->token, "returning") || token_is_symbol(&r->token, ";"))) {
-		rewrite_using_end(r);
-		r->operand_at = REWRITE_NO_OPERAND;
-	}
-	if (r->deletes && token_is(&r->token, "using")) {
-		rewrite_append_text(&r->out, " WHERE EXISTS (SELECT 1 FROM");
-		rewrite_step(r);
-		r->deletes = false; /* a later USING is of a join */
-		r->uses = true;
-	}
-	r->deletes |= token_is(&r->token, "delete");
-}
-
 /* ---- Words and parentheses ------------------------------------------------------------------- */
 
 /* random() is between 0 and 1 there, any 64-bit integer here. */
@@ -320,57 +272,9 @@ static bool write_random(struct rewriter *r)
 		token_is_symbol(&r->previous, "."))
 		return false;
 	rewrite_operand_begins(r);
-	rewrite_append_text(&r->out, "(abs(random() % 9007199254740992) / 9007199254740992.0)");
+	text_append_string(&r->out, "(abs(random() % 9007199254740992) / 9007199254740992.0)");
 	for (int skip = 3; skip; skip--)
 		rewrite_step(r);
-	rewrite_operand_ended(r);
-	return true;
-}
-
-/* FETCH FIRST [n] ROWS ONLY is LIMIT n; LIMIT ALL is none. */
-static bool write_limit(struct rewriter *r)
-{
-	struct token next = rewrite_look(r);
-	if (token_is(&r->token, "limit") && token_is(&next, "all")) {
-		rewrite_append_text(&r->out, "LIMIT -1");
-		rewrite_step(r);
-		rewrite_step(r);
-		return true;
-	}
-	if (!token_is(&r->token, "fetch") || !(token_is(&next, "first") || token_is(&next, "next")))
-		return false;
-	rewrite_step(r);
-	rewrite_step(r);
-	rewrite_append_text(&r->out, "LIMIT ");
-	if (token_is(&r->token, "row") || token_is(&r->token, "rows"))
-		rewrite_append_text(&r->out, "1");
-	else
-		rewrite_literal(r);
-	rewrite_step(r);
-	rewrite_step(r);
-	return true;
-}
-
-/* ARRAY(SELECT … FROM pg_auth_members …): there are no groups of roles. */
-static bool write_no_members(struct rewriter *r)
-{
-	struct lexer ahead = r->lexer;
-	struct token t = lexer_next(&ahead);
-	bool members = false;
-	if (!token_is(&r->token, "array") || !token_is_symbol(&t, "("))
-		return false;
-	for (unsigned depth = 1; depth && t.kind != TOKEN_END && t.kind != TOKEN_BAD;) {
-		t = lexer_next(&ahead);
-		depth += token_is_symbol(&t, "(");
-		depth -= token_is_symbol(&t, ")");
-		members |= token_is(&t, "pg_auth_members");
-	}
-	if (!members)
-		return false;
-	rewrite_operand_begins(r);
-	rewrite_append_text(&r->out, "'{}'");
-	r->lexer = ahead;
-	rewrite_step(r);
 	rewrite_operand_ended(r);
 	return true;
 }
@@ -380,26 +284,22 @@ static void open_as(struct rewriter *r, const char *text, enum rewrite_paren wha
 {
 	rewrite_operand_begins(r);
 	size_t begins = r->operand_at;
-	rewrite_append_text(&r->out, text);
+	text_append_string(&r->out, text);
 	rewrite_step(r);
 	if (r->depth == REWRITE_DEPTH_MAX) {
 		rewrite_fail(r, "54001", "the statement nests too deeply", NULL);
 		return;
 	}
-	rewrite_append_text(&r->out, "(");
+	text_append_string(&r->out, "(");
 	rewrite_step(r);
 	r->open[r->depth].operand_at = begins;
-	r->open[r->depth].inside_at = r->out.bytes;
-	r->open[r->depth].commas = 0;
 	r->open[r->depth].what = what;
-	r->divides[++r->depth] = false;
-	r->order[r->depth].inside = false;
+	r->depth++;
 	r->operand_at = REWRITE_NO_OPERAND;
 }
 
 static bool open_special(struct rewriter *r)
 {
-	static const char *const sources[] = { "from", "join", NULL };
 	struct token next = rewrite_look(r);
 	if (!token_is_symbol(&next, "(") || token_is_symbol(&r->previous, "."))
 		return false;
@@ -417,11 +317,8 @@ static bool open_special(struct rewriter *r)
 		open_as(r, "pg_position", PAREN_WORDS);
 	} else if (token_is(&r->token, "extract")) {
 		open_as(r, "date_part", PAREN_WORDS);
-		rewrite_append_quoted(&r->out, r->token.text, r->token.bytes);
+		text_append_quoted(&r->out, r->token.text, r->token.bytes);
 		rewrite_step(r);
-	} else if (token_is(&r->token, "generate_series") &&
-		   rewrite_in_list(&r->previous, sources)) {
-		open_as(r, "", PAREN_SERIES);
 	} else {
 		return false;
 	}
@@ -436,7 +333,7 @@ static bool write_separator(struct rewriter *r)
 		return false;
 	enum rewrite_paren what = r->open[r->depth - 1].what;
 	if (what == PAREN_CAST && token_is(&r->token, "as")) {
-		rewrite_append_text(&r->out, ")");
+		text_append_string(&r->out, ")");
 		rewrite_step(r);
 		r->operand_at = r->open[--r->depth].operand_at;
 		rewrite_cast(r);
@@ -448,7 +345,7 @@ static bool write_separator(struct rewriter *r)
 	}
 	if (what != PAREN_WORDS || !rewrite_in_list(&r->token, separators))
 		return false;
-	rewrite_append_text(&r->out, ",");
+	text_append_string(&r->out, ",");
 	rewrite_step(r);
 	r->operand_at = REWRITE_NO_OPERAND;
 	return true;
@@ -456,129 +353,5 @@ static bool write_separator(struct rewriter *r)
 
 bool rewrite_word(struct rewriter *r)
 {
-	return write_separator(r) || open_special(r) || write_random(r) || write_limit(r) ||
-	       write_no_members(r) || write_constant(r);
-}
-
-/* ---- Tables with names for their columns ----------------------------------------------------- */
-
-#define ALIAS_COLUMNS_MAX 64
-
-struct alias {
-	char table[64];
-	struct token columns[ALIAS_COLUMNS_MAX];
-	unsigned count;
-};
-
-static void copy_name(char to[64], const struct token *t)
-{
-	snprintf(to, 64, "%.*s", (int)(t->bytes < 63 ? t->bytes : 63), t->text);
-}
-
-/* [AS] name [(column, …)] behind a table. False: nothing of that kind; nothing is taken. */
-static bool read_alias(struct rewriter *r, struct alias *alias, bool need_columns)
-{
-	static const char *const never[] = { "where", "join", "left", "right", "inner", "cross",
-		"full", "natural", "order", "group", "having", "limit", "offset", "union", "except",
-		"intersect", "on", "window", "for", "fetch", "returning", NULL };
-	struct lexer ahead = r->lexer;
-	struct token t = r->token;
-	alias->count = 0;
-	if (token_is(&t, "as"))
-		t = lexer_next(&ahead);
-	if ((t.kind != TOKEN_WORD && t.kind != TOKEN_NAME) || rewrite_in_list(&t, never))
-		return false;
-	copy_name(alias->table, &t);
-	struct lexer behind = ahead;
-	t = lexer_next(&ahead);
-	if (token_is_symbol(&t, "(")) {
-		do {
-			t = lexer_next(&ahead);
-			if (alias->count < ALIAS_COLUMNS_MAX)
-				alias->columns[alias->count++] = t;
-			t = lexer_next(&ahead);
-		} while (token_is_symbol(&t, ","));
-		if (!token_is_symbol(&t, ")"))
-			return false;
-		behind = ahead;
-	}
-	if (need_columns && alias->count == 0)
-		return false;
-	r->lexer = behind;
-	rewrite_step(r);
-	return true;
-}
-
-/* (VALUES …) v (a, b) is (SELECT column1 AS a, column2 AS b FROM (VALUES …)) v. */
-static void name_values(struct rewriter *r)
-{
-	struct alias alias;
-	struct text head = { .data = NULL };
-	char text[96];
-	if (!read_alias(r, &alias, true))
-		return;
-	for (unsigned i = 0; i < alias.count; i++) {
-		snprintf(text, sizeof text, "%s column%u AS ", i ? "," : "(SELECT", i + 1);
-		rewrite_append_text(&head, text);
-		rewrite_append(&head, alias.columns[i].text, alias.columns[i].bytes);
-	}
-	rewrite_append_text(&head, " FROM ");
-	r->out.failed |= head.failed;
-	if (!r->out.failed)
-		rewrite_insert(&r->out, r->operand_at, head.data);
-	free(head.data);
-	rewrite_append_text(&r->out, ") ");
-	rewrite_append_text(&r->out, alias.table);
-	rewrite_operand_ended(r);
-}
-
-/* generate_series(a, b[, s]) [AS] t [(c)] is a recursive query of that name. */
-static void write_series(
-	struct rewriter *r, size_t inside_at, const size_t *comma_at, unsigned commas)
-{
-	struct alias alias = { .count = 0 };
-	char column[64], *query = NULL;
-	if (commas == 0 || r->out.failed)
-		return;
-	if (!read_alias(r, &alias, false))
-		strcpy(alias.table, "generate_series");
-	strcpy(column, alias.table);
-	if (alias.count)
-		copy_name(column, &alias.columns[0]);
-	const char *inside = r->out.data + inside_at;
-	size_t end = r->out.bytes - 1; /* without its parenthesis */
-	int first = (int)(comma_at[0] - inside_at);
-	size_t last_at = comma_at[0] + 1, last_end = commas > 1 ? comma_at[1] : end;
-	int last = (int)(last_end - last_at);
-	int step = commas > 1 ? (int)(end - comma_at[1] - 1) : 1;
-	const char *steps = commas > 1 ? r->out.data + comma_at[1] + 1 : "1";
-	const char *to = r->out.data + last_at;
-	int written = asprintf(&query,
-		"(WITH RECURSIVE series(n, step, last) AS (SELECT * FROM (SELECT %.*s AS n, %.*s "
-		"AS "
-		"step, %.*s AS last) WHERE CASE WHEN step > 0 THEN n <= last ELSE n >= last END "
-		"UNION "
-		"ALL SELECT n + step, step, last FROM series WHERE CASE WHEN step > 0 THEN n + "
-		"step "
-		"<= last WHEN step < 0 THEN n + step >= last END) SELECT n AS %s FROM series) %s",
-		first, inside, step, steps, last, to, column, alias.table);
-	r->out.failed |= written < 0;
-	if (written < 0)
-		return;
-	r->out.bytes = r->operand_at;
-	rewrite_append_text(&r->out, query);
-	free(query);
-	rewrite_operand_ended(r);
-}
-
-void rewrite_closed(struct rewriter *r)
-{
-	const struct text *out = &r->out;
-	enum rewrite_paren what = r->open[r->depth].what;
-	size_t inside_at = r->open[r->depth].inside_at;
-	if (what == PAREN_SERIES)
-		write_series(r, inside_at, r->open[r->depth].comma_at, r->open[r->depth].commas);
-	else if (what == PAREN_TABLE && !out->failed && out->bytes > inside_at + 6 &&
-		 strncasecmp(out->data + inside_at, "values", 6) == 0)
-		name_values(r);
+	return write_separator(r) || open_special(r) || write_random(r) || write_constant(r);
 }

@@ -38,43 +38,8 @@ static bool is_in_name_list(const struct rewriter *r)
 	bool item = token_is_symbol(&r->previous, "(") || token_is_symbol(&r->previous, ",");
 	bool alone = token_is_symbol(&next, ",") || token_is_symbol(&next, ")") ||
 		     rewrite_in_list(&next, ends);
-	if (r->assign.part == ASSIGN_INSERT || r->assign.part == ASSIGN_TARGET)
-		return true;
 	return r->depth == 1 && item && !r->alter &&
 	       (r->create_table || (r->create_index && alone));
-}
-
-/* ---- Order and groups ------------------------------------------------------------------------ */
-
-/* Not the parenthesis of an aggregate or a window. */
-static bool is_in_query(const struct rewriter *r)
-{
-	if (r->depth == 0 || r->out.failed)
-		return true;
-	const char *inside = r->out.data + r->open[r->depth - 1].inside_at;
-	return strncasecmp(inside, "select", 6) == 0 || strncasecmp(inside, "with", 4) == 0;
-}
-
-static bool ends_term(const struct token *t)
-{
-	static const char *const words[] = { "asc", "desc", "nulls", "limit", "offset", "fetch",
-		"for", "having", "order", "union", "except", "intersect", NULL };
-	return t->kind == TOKEN_END || token_is_symbol(t, ",") || token_is_symbol(t, ")") ||
-	       token_is_symbol(t, ";") || rewrite_in_list(t, words);
-}
-
-static void refuse_constant_term(struct rewriter *r)
-{
-	struct token next = rewrite_look(r);
-	bool first = token_is(&r->previous, "by");
-	bool order = r->order[r->depth].inside || (first && token_is(&r->before, "order"));
-	bool group = first && token_is(&r->before, "group");
-	if (!(first || token_is_symbol(&r->previous, ",")) || !ends_term(&next) || !is_in_query(r))
-		return;
-	if (order)
-		rewrite_fail_at(r, "42601", "non-integer constant in ORDER BY");
-	else if (group)
-		rewrite_fail_at(r, "42601", "non-integer constant in GROUP BY");
 }
 
 /* ---- Defaults -------------------------------------------------------------------------------- */
@@ -131,8 +96,6 @@ void rewrite_refuse_names(struct rewriter *r)
 	case TOKEN_DOLLAR:
 		if (follows_name_word(r) || is_in_name_list(r))
 			refuse(r);
-		else
-			refuse_constant_term(r);
 		break;
 	default:
 		break;

@@ -34,7 +34,7 @@ static char unescaped(char c)
 static void write_escape_string(struct rewriter *r)
 {
 	const char *at = r->token.text + 2, *end = r->token.text + r->token.bytes - 1;
-	rewrite_append(&r->out, "'", 1);
+	text_append(&r->out, "'", 1);
 	while (at < end) {
 		char c = *at++;
 		bool escaped = c == '\\' && at < end;
@@ -42,26 +42,26 @@ static void write_escape_string(struct rewriter *r)
 			c = unescaped(*at++);
 		if (c == '\'' && !escaped)
 			at++; /* the second of a doubled quote */
-		rewrite_append(&r->out, &c, 1);
+		text_append(&r->out, &c, 1);
 		if (c == '\'')
-			rewrite_append(&r->out, "'", 1);
+			text_append(&r->out, "'", 1);
 	}
-	rewrite_append(&r->out, "'", 1);
+	text_append(&r->out, "'", 1);
 }
 
 static void write_dollar_string(struct rewriter *r)
 {
 	const char *text = r->token.text;
 	size_t tag = (size_t)((const char *)memchr(text + 1, '$', r->token.bytes - 1) - text) + 1;
-	rewrite_append_quoted(&r->out, text + tag, r->token.bytes - 2 * tag);
+	text_append_quoted(&r->out, text + tag, r->token.bytes - 2 * tag);
 }
 
 /* $2 is the second parameter wherever it stands; SQLite numbers $names by appearance, ?2 as said.
  */
 static void write_parameter(struct rewriter *r)
 {
-	rewrite_append(&r->out, "?", 1);
-	rewrite_append(&r->out, r->token.text + 1, r->token.bytes - 1);
+	text_append(&r->out, "?", 1);
+	text_append(&r->out, r->token.text + 1, r->token.bytes - 1);
 }
 
 void rewrite_literal(struct rewriter *r)
@@ -74,7 +74,7 @@ void rewrite_literal(struct rewriter *r)
 	else if (r->token.kind == TOKEN_PARAMETER)
 		write_parameter(r);
 	else
-		rewrite_append(&r->out, r->token.text, r->token.bytes);
+		text_append(&r->out, r->token.text, r->token.bytes);
 	rewrite_step(r);
 }
 
@@ -164,7 +164,7 @@ static bool write_bool_text(struct rewriter *r, const char *affinity)
 	if (strcmp(affinity, "TEXT") != 0 || (!yes && !no))
 		return false;
 	r->out.bytes = r->operand_at;
-	rewrite_append_text(&r->out, yes ? "'true'" : "'false'");
+	text_append_string(&r->out, yes ? "'true'" : "'false'");
 	return true;
 }
 
@@ -178,11 +178,11 @@ static bool is_sized(enum pg_type type, const struct type_tail *tail)
 static void write_function(struct rewriter *r, size_t at, enum pg_type type)
 {
 	if (type == PG_REGCLASS)
-		rewrite_insert(&r->out, at, r->out.data[at] == '\'' ? "_id(" : "_name(");
+		text_insert(&r->out, at, r->out.data[at] == '\'' ? "_id(" : "_name(");
 	else
-		rewrite_insert(&r->out, at, "(");
-	rewrite_insert(&r->out, at, pg_type_row(type)->name);
-	rewrite_insert(&r->out, at, "pg_");
+		text_insert(&r->out, at, "(");
+	text_insert(&r->out, at, pg_type_row(type)->name);
+	text_insert(&r->out, at, "pg_");
 }
 
 static void put_cast(struct rewriter *r, enum pg_type type, const struct type_tail *tail)
@@ -194,20 +194,20 @@ static void put_cast(struct rewriter *r, enum pg_type type, const struct type_ta
 		!r->schema && !any_text && (row->cast == PG_CAST_FUNCTION || type == PG_REGCLASS);
 	bool wrap = behind_default(r);
 	if (wrap)
-		rewrite_insert(&r->out, r->operand_at, "(");
+		text_insert(&r->out, r->operand_at, "(");
 	if (function)
 		write_function(r, r->operand_at + wrap, type);
 	else
-		rewrite_insert(&r->out, r->operand_at + wrap, "CAST(");
+		text_insert(&r->out, r->operand_at + wrap, "CAST(");
 	if (!function) {
-		rewrite_append_text(&r->out, " AS ");
-		rewrite_append_text(&r->out, row->affinity);
+		text_append_string(&r->out, " AS ");
+		text_append_string(&r->out, row->affinity);
 	}
 	if (sized) {
-		rewrite_append_text(&r->out, ", ");
-		rewrite_append_text(&r->out, tail->numbers);
+		text_append_string(&r->out, ", ");
+		text_append_string(&r->out, tail->numbers);
 	}
-	rewrite_append_text(&r->out, wrap ? "))" : ")");
+	text_append_string(&r->out, wrap ? "))" : ")");
 }
 
 void rewrite_cast(struct rewriter *r)
@@ -300,15 +300,20 @@ static bool is_expression(struct lexer lexer)
 	return !apart && !clock && t.kind == TOKEN_SYMBOL && !rewrite_ends_default(&t);
 }
 
+void rewrite_default_end(struct rewriter *r)
+{
+	if (r->default_depth == r->depth + 1)
+		text_append_string(&r->out, ")");
+	r->default_depth = 0;
+}
+
 void rewrite_default(struct rewriter *r)
 {
-	if (r->default_depth == r->depth + 1 && rewrite_ends_default(&r->token)) {
-		rewrite_append_text(&r->out, ")");
-		r->default_depth = 0;
-	}
+	if (r->default_depth == r->depth + 1 && rewrite_ends_default(&r->token))
+		rewrite_default_end(r);
 	if (!r->create_table || !token_is(&r->token, "default") || !is_expression(r->lexer))
 		return;
-	rewrite_append_text(&r->out, " DEFAULT (");
+	text_append_string(&r->out, " DEFAULT (");
 	rewrite_step(r);
 	r->token.spaced = false;
 	r->default_depth = r->depth + 1;

@@ -173,8 +173,8 @@ static int note_columns(void *arg, const struct db_row *row)
 		enum pg_type type = PG_UNKNOWN;
 		if (declared && *declared)
 			type = value_pg_type(declared, DB_NULL);
-		else if (i < s->columns.count)
-			type = s->columns.types[i];
+		else if (i < s->dialect.column_count)
+			type = s->dialect.column_types[i];
 		if (type == PG_UNKNOWN)
 			type = PG_TEXT;
 		s->described[i] = (struct wire_column){ .name = strdup(db_row_name(row, i)),

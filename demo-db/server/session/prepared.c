@@ -87,15 +87,7 @@ static bool is_conditional(const char *sql, size_t bytes)
 
 static int translate(struct statement *s, const struct dialect_context *context)
 {
-	if (columns_read(s->source, s->source_bytes, &s->columns))
-		return -1;
-	const char *named = s->columns.sql ? s->columns.sql : "";
-	int status = dialect_translate(named, strlen(named), context, &s->dialect);
-	if (status == 0 && s->dialect.place)
-		s->dialect.place =
-			error_text_place(s->source, s->source_bytes, named, s->dialect.place);
-	free(s->columns.sql);
-	s->columns.sql = NULL;
+	int status = dialect_translate(s->source, s->source_bytes, context, &s->dialect);
 	if (status == 0 && s->dialect.sql && s->dialect.kind != DIALECT_BACKUP) {
 		size_t bytes = strlen(s->dialect.sql);
 		const char *plain = s->dialect.plain ? s->dialect.plain : s->dialect.sql;
@@ -148,24 +140,17 @@ struct statement *statement_new(
 }
 
 char *statement_with_columns(
-	const struct statement *s, const char *list, const struct dialect_context *context)
+	const struct statement *s, const char *list, struct dialect_context context)
 {
-	struct columns columns;
-	struct dialect d = { .kind = DIALECT_EMPTY };
-	char *text = NULL, *sql = NULL;
-	if (columns_read(s->source, s->source_bytes, &columns) || !columns.sql)
-		return NULL;
-	int at = (int)s->dialect.rows_at;
-	if (asprintf(&text, "%.*s%s %s", at, columns.sql, list, columns.sql + at) < 0)
-		text = NULL;
-	if (text && dialect_translate(text, strlen(text), context, &d) == 0 &&
+	struct dialect d;
+	char *sql = NULL;
+	context.insert_columns = list;
+	if (dialect_translate(s->source, s->source_bytes, &context, &d) == 0 &&
 		d.kind == DIALECT_SQL) {
 		sql = d.sql;
 		d.sql = NULL;
 	}
 	dialect_free(&d);
-	free(text);
-	free(columns.sql);
 	return sql;
 }
 
@@ -184,7 +169,6 @@ void statement_free(struct statement *s)
 	free(s->described);
 	free(s->types);
 	free(s->source);
-	free(s->columns.sql);
 	statement_free(s->rest);
 	dialect_free(&s->dialect);
 	free(s);

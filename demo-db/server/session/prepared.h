@@ -10,8 +10,8 @@
 #define DEMO_DB_PREPARED_H
 
 #include "demo-db/server/dialect/priority.h"
-#include "demo-db/server/dialect/columns.h"
 #include "demo-db/server/dialect/dialect.h"
+#include "demo-db/server/types/values.h"
 
 #define PREPARED_NAMES_MAX   4096 /* named statements of a session */
 #define PREPARED_PORTALS_MAX 256
@@ -28,7 +28,6 @@ struct statement {
 	uint64_t hash; /* of the source, for the cache */
 	struct dialect dialect;
 	struct statement *rest; /* runs behind it, as part of it; NULL: none */
-	struct columns columns; /* without their text */
 	struct statement_kind kind;
 	bool conditional;	       /* DROP IF EXISTS, CREATE IF NOT EXISTS */
 	uint64_t signature;	       /* of what it runs, literals left out */
@@ -82,10 +81,10 @@ struct prepared {
 	bool describe_waits;	   /* some portal's describe_next is set */
 };
 
-/* The translation of an INSERT without a list of columns (dialect.rows_at) with that list;
+/* The translation of an INSERT without a list of columns (dialect.unlisted) with that list;
  * malloc'ed, NULL: memory is out, or it is none any more. */
 char *statement_with_columns(
-	const struct statement *statement, const char *list, const struct dialect_context *context);
+	const struct statement *statement, const char *list, struct dialect_context context);
 /* Translates. NULL when memory is out; what the dialect refuses is a statement too. */
 struct statement *statement_new(
 	const char *source, size_t bytes, const struct dialect_context *context);

@@ -140,7 +140,7 @@ static uint64_t arrival_of(const struct query *q)
 
 static uint32_t flags_of(const struct backend *backend, const struct statement *s)
 {
-	bool may_be_short = s->dialect.rows_at && !backend->query.expanded;
+	bool may_be_short = s->dialect.unlisted && !backend->query.expanded;
 	return (s->kind.view ? DB_VIEW : 0u) | (backend_may_control(backend) ? DB_CONTROL : 0u) |
 	       (may_be_short ? DB_SPARE_BLOCK : 0u);
 }

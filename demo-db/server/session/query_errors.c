@@ -189,9 +189,27 @@ void query_notice_skipped(struct backend *backend)
 	tell(backend, "NOTICE", rc == DB_EEXISTS ? "42P07" : "00000", words);
 }
 
-bool query_fail_by_dialect(struct backend *backend, const struct dialect *d)
+/* The statement lacks its semicolon, and perhaps its numbers were taken out: both move what is told.
+ */
+static void translate_as_written(struct backend *backend, struct dialect *d)
+{
+	const struct query *q = &backend->query;
+	struct dialect_context context = query_context(backend);
+	struct dialect written;
+	if (dialect_translate(q->written, q->written_bytes, &context, &written))
+		return;
+	if (written.kind == DIALECT_REFUSED)
+		*d = written;
+	dialect_free(&written);
+}
+
+bool query_fail_by_dialect(struct backend *backend, const struct dialect *refused)
 {
 	struct query *q = &backend->query;
+	struct dialect told = *refused;
+	const struct dialect *d = &told;
+	if (q->simple && q->written)
+		translate_as_written(backend, &told);
 	size_t before = q->simple ? (size_t)(q->written - q->text_start) : 0;
 	int position = 0;
 	if (d->place && q->written && d->place <= q->written_bytes + 1) {

@@ -60,7 +60,7 @@ static enum pg_type type_of(const struct query *q, const struct db_row *row, uin
 	const char *declared = db_row_declared(row, column);
 	if (declared && *declared)
 		return value_pg_type(declared, DB_NULL);
-	return column < s->columns.count ? s->columns.types[column] : PG_UNKNOWN;
+	return column < s->dialect.column_count ? s->dialect.column_types[column] : PG_UNKNOWN;
 }
 
 /* False: some column's type only a value can tell. */

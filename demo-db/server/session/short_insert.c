@@ -89,14 +89,13 @@ bool short_insert_expand(struct backend *backend)
 {
 	struct query *q = &backend->query;
 	const struct statement *s = q->statement;
-	struct dialect_context context = query_context(backend);
 	char table[DIALECT_NAME_MAX];
 	unsigned values;
-	if (!s->dialect.rows_at || q->expanded || !read_failure(q->result.message, table, &values))
+	if (!s->dialect.unlisted || q->expanded || !read_failure(q->result.message, table, &values))
 		return false;
 	char *list = names_of(backend, table, values);
 	if (list)
-		q->expanded = statement_with_columns(s, list, &context);
+		q->expanded = statement_with_columns(s, list, query_context(backend));
 	free(list);
 	return q->expanded != NULL;
 }

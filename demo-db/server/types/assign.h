@@ -8,7 +8,7 @@
  *
  *   pg_default('table.column'), pg_default('table', place)   what DEFAULT stands for there
  *
- * rewrite_assign.c writes them into statements. The type is looked up in the schema the statement
+ * tree_change.c writes them into statements. The type is looked up in the schema the statement
  * runs with, so a table may change behind a prepared statement's back. INTEGER as the primary key
  * holds 64 bits (bigserial is made of it); so does INT, which only tables made AS a SELECT, or not
  * through the server, have.

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns expressions: constants, columns, operators, what is written with words.
+ */
+#include "demo-db/server/dialect/tree_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Constants and columns ------------------------------------------------------------------- */
+
+static void write_constant(struct writer *w, const A_Const *constant)
+{
+	if (constant->isnull) {
+		tree_put(w, "NULL");
+		return;
+	}
+	switch (nodeTag(&constant->val)) {
+	case T_Integer:
+		text_append_format(&w->out, "%d", intVal(&constant->val));
+		break;
+	case T_Float:
+		tree_put(w, constant->val.fval.fval);
+		break;
+	case T_Boolean:
+		tree_put(w, boolVal(&constant->val) ? "true" : "false");
+		break;
+	case T_String:
+		text_append_quoted(&w->out, strVal(&constant->val), strlen(strVal(&constant->val)));
+		break;
+	default:
+		tree_lacks(w, "a bit string", constant->location);
+	}
+}
+
+static void write_parameter(struct writer *w, const ParamRef *parameter)
+{
+	if (parameter->number == 0) /* libpg_query's own */
+		tree_refuse(w, "42601", "syntax error at or near \"?\"", parameter->location);
+	text_append_format(&w->out, "?%d", parameter->number);
+}
+
+/* Of schema.table.column the schema is dropped. */
+static void write_column(struct writer *w, const ColumnRef *column)
+{
+	const ListCell *cell;
+	int skipped = list_length(column->fields) - 2;
+	foreach (cell, column->fields) {
+		const Node *field = lfirst(cell);
+		if (foreach_current_index(cell) < skipped)
+			continue;
+		if (foreach_current_index(cell) > (skipped > 0 ? skipped : 0))
+			tree_put(w, ".");
+		if (IsA(field, A_Star))
+			tree_put(w, "*");
+		else
+			tree_put_name(w, strVal(field));
+	}
+}
+
+/* ---- Operators ------------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+	while (*list && strcmp(*list, text) != 0)
+		list++;
+	return *list != NULL;
+}
+
+static bool is_nonzero(const Node *node)
+{
+	const A_Const *constant = (const A_Const *)node;
+	if (!IsA(node, A_Const) || constant->isnull)
+		return false;
+	if (IsA(&constant->val, Integer))
+		return intVal(&constant->val) != 0;
+	return IsA(&constant->val, Float) &&
+	       strspn(constant->val.fval.fval, "0.") != strcspn(constant->val.fval.fval, "eE");
+}
+
+/* SQLite's division by zero is NULL: the divisor goes through a function that minds. */
+static void write_divisor(struct writer *w, Node *node)
+{
+	bool minds = !is_nonzero(node);
+	if (minds)
+		tree_put(w, "pg_divisor(");
+	if (minds)
+		tree_expression(w, node);
+	else
+		tree_operand(w, node);
+	if (minds)
+		tree_put(w, ")");
+}
+
+/* The pattern of LIKE or ILIKE, which may have said its escape. */
+static void write_pattern(struct writer *w, Node *pattern, bool caseless)
+{
+	const FuncCall *escape = (const FuncCall *)pattern;
+	bool said = IsA(pattern, FuncCall) && list_length(escape->args) == 2 &&
+		    strcmp(strVal(llast(escape->funcname)), "like_escape") == 0;
+	if (!said) {
+		tree_operand(w, pattern);
+	} else if (caseless) {
+		tree_lacks(w, "ILIKE with ESCAPE", escape->location);
+	} else {
+		tree_operand(w, linitial(escape->args));
+		tree_put(w, " ESCAPE ");
+		tree_operand(w, lsecond(escape->args));
+	}
+}
+
+/* ~, ~*, ~~ and ~~*, and the same behind !. REGEXP calls the server's function; what stands before
+ * the pattern tells it the rest. */
+static bool write_match(struct writer *w, const char *operator, Node * pattern)
+{
+	static const struct {
+		const char *operator, * sql;
+	} matches[] = { { "~", "REGEXP " }, { "~*", "REGEXP '(?i)' || " }, { "~~", "LIKE " },
+		{ "~~*", "REGEXP '(?like)' || " } };
+	bool not = *operator== '!';
+	for (size_t i = 0; i < sizeof matches / sizeof *matches; i++) {
+		if (strcmp(operator+ not, matches[i].operator) != 0)
+			continue;
+		tree_put(w, not ? " NOT " : " ");
+		tree_put(w, matches[i].sql);
+		write_pattern(w, pattern, strcmp(matches[i].operator, "~~*") == 0);
+		return true;
+	}
+	return false;
+}
+
+static void lacks_operator(struct writer *w, const A_Expr *e)
+{
+	char what[64];
+	snprintf(what, sizeof what, "operator %.40s", strVal(llast(e->name)));
+	tree_lacks(w, what, e->location);
+}
+
+static void write_operator(struct writer *w, const A_Expr *e)
+{
+	static const char *const prefixes[] = { "-", "+", "~", NULL };
+	static const char *const both[] = { "+", "-", "*", "/", "%", "=", "<", ">",
+		"<=", ">=", "<>", "||", "&", "|", "<<", ">>", "->", "->>", NULL };
+	const char *operator= strVal(llast(e->name));
+	if (!e->lexpr && is_one_of(operator, prefixes)) {
+		tree_put(w, operator);
+		tree_operand(w, e->rexpr);
+		return;
+	}
+	if (!e->lexpr) {
+		lacks_operator(w, e);
+		return;
+	}
+	tree_operand(w, e->lexpr);
+	if (write_match(w, operator, e->rexpr))
+		return;
+	if (!is_one_of(operator, both)) {
+		lacks_operator(w, e);
+		return;
+	}
+	tree_put(w, " ");
+	tree_put(w, operator);
+	tree_put(w, " ");
+	if (strcmp(operator, "/") == 0 || strcmp(operator, "%") == 0)
+		write_divisor(w, e->rexpr);
+	else
+		tree_operand(w, e->rexpr);
+}
+
+static void write_in(struct writer *w, const A_Expr *e, bool not, const List *items)
+{
+	tree_operand(w, e->lexpr);
+	tree_put(w, not ? " NOT IN (" : " IN (");
+	tree_put_list(w, items, ", ", tree_expression);
+	tree_put(w, ")");
+}
+
+/* = ANY (ARRAY[…]) is IN, <> ALL is NOT IN. */
+static void write_any(struct writer *w, const A_Expr *e, const char *operator)
+{
+	if (strcmp(strVal(llast(e->name)), operator) == 0 && IsA(e->rexpr, A_ArrayExpr))
+		write_in(w, e, *operator== '<', ((const A_ArrayExpr *)e->rexpr)->elements);
+	else
+		tree_lacks(w, "arrays", e->location);
+}
+
+static void write_two(struct writer *w, const A_Expr *e, const char *between)
+{
+	tree_operand(w, e->lexpr);
+	tree_put(w, between);
+	tree_operand(w, e->rexpr);
+}
+
+static void write_between(struct writer *w, const A_Expr *e, const char *word)
+{
+	tree_operand(w, e->lexpr);
+	tree_put(w, word);
+	tree_operand(w, linitial((List *)e->rexpr));
+	tree_put(w, " AND ");
+	tree_operand(w, lsecond((List *)e->rexpr));
+}
+
+static void write_operation(struct writer *w, const A_Expr *e)
+{
+	switch (e->kind) {
+	case AEXPR_OP:
+		write_operator(w, e);
+		break;
+	case AEXPR_OP_ANY:
+		write_any(w, e, "=");
+		break;
+	case AEXPR_OP_ALL:
+		write_any(w, e, "<>");
+		break;
+	case AEXPR_DISTINCT:
+		write_two(w, e, " IS NOT ");
+		break;
+	case AEXPR_NOT_DISTINCT:
+		write_two(w, e, " IS ");
+		break;
+	case AEXPR_NULLIF:
+		tree_put(w, "nullif(");
+		tree_expression(w, e->lexpr);
+		tree_put(w, ", ");
+		tree_expression(w, e->rexpr);
+		tree_put(w, ")");
+		break;
+	case AEXPR_IN:
+		write_in(w, e, *strVal(llast(e->name)) == '<', (const List *)e->rexpr);
+		break;
+	case AEXPR_LIKE:
+	case AEXPR_ILIKE:
+		tree_operand(w, e->lexpr);
+		write_match(w, strVal(llast(e->name)), e->rexpr);
+		break;
+	case AEXPR_BETWEEN:
+		write_between(w, e, " BETWEEN ");
+		break;
+	case AEXPR_NOT_BETWEEN:
+		write_between(w, e, " NOT BETWEEN ");
+		break;
+	case AEXPR_SIMILAR:
+		tree_lacks(w, "SIMILAR TO", e->location);
+		break;
+	default:
+		tree_lacks(w, "BETWEEN SYMMETRIC", e->location);
+	}
+}
+
+static void write_bool(struct writer *w, const BoolExpr *e)
+{
+	if (e->boolop == NOT_EXPR) {
+		tree_put(w, "NOT ");
+		tree_operand(w, linitial(e->args));
+	} else {
+		tree_put_list(w, e->args, e->boolop == AND_EXPR ? " AND " : " OR ", tree_operand);
+	}
+}
+
+static void write_truth(struct writer *w, const BooleanTest *test)
+{
+	static const char *const words[] = { " IS TRUE", " IS NOT TRUE", " IS FALSE",
+		" IS NOT FALSE", " IS NULL", " IS NOT NULL" };
+	tree_operand(w, (Node *)test->arg);
+	tree_put(w, words[test->booltesttype]);
+}
+
+/* ---- Order and windows ----------------------------------------------------------------------- */
+
+/* NULL is greater than everything there, smaller here. */
+void tree_sort(struct writer *w, Node *node)
+{
+	const SortBy *sort = (const SortBy *)node;
+	bool down = sort->sortby_dir == SORTBY_DESC;
+	bool first = sort->sortby_nulls == SORTBY_NULLS_FIRST ||
+		     (sort->sortby_nulls == SORTBY_NULLS_DEFAULT && down);
+	if (sort->sortby_dir == SORTBY_USING)
+		tree_lacks(w, "ORDER BY with USING", sort->location);
+	tree_expression(w, sort->node);
+	tree_put(w, down ? " DESC" : "");
+	tree_put(w, first ? " NULLS FIRST" : " NULLS LAST");
+}
+
+static void write_bound(struct writer *w, const WindowDef *window, int options, bool end)
+{
+	if (options &
+		(end ? FRAMEOPTION_END_UNBOUNDED_FOLLOWING : FRAMEOPTION_START_UNBOUNDED_FOLLOWING))
+		tree_put(w, "UNBOUNDED FOLLOWING");
+	else if (options & (end ? FRAMEOPTION_END_UNBOUNDED_PRECEDING
+				: FRAMEOPTION_START_UNBOUNDED_PRECEDING))
+		tree_put(w, "UNBOUNDED PRECEDING");
+	else if (options & (end ? FRAMEOPTION_END_CURRENT_ROW : FRAMEOPTION_START_CURRENT_ROW))
+		tree_put(w, "CURRENT ROW");
+	else {
+		tree_expression(w, end ? window->endOffset : window->startOffset);
+		tree_put(w, options & (end ? FRAMEOPTION_END_OFFSET_PRECEDING
+					   : FRAMEOPTION_START_OFFSET_PRECEDING)
+				    ? " PRECEDING"
+				    : " FOLLOWING");
+	}
+}
+
+static void write_frame(struct writer *w, const WindowDef *window)
+{
+	int options = window->frameOptions;
+	if (!(options & FRAMEOPTION_NONDEFAULT))
+		return;
+	tree_put(w, options & FRAMEOPTION_ROWS	   ? " ROWS BETWEEN "
+		    : options & FRAMEOPTION_GROUPS ? " GROUPS BETWEEN "
+						   : " RANGE BETWEEN ");
+	write_bound(w, window, options, false);
+	tree_put(w, " AND ");
+	write_bound(w, window, options, true);
+	if (options & FRAMEOPTION_EXCLUDE_CURRENT_ROW)
+		tree_put(w, " EXCLUDE CURRENT ROW");
+	else if (options & FRAMEOPTION_EXCLUDE_GROUP)
+		tree_put(w, " EXCLUDE GROUP");
+	else if (options & FRAMEOPTION_EXCLUDE_TIES)
+		tree_put(w, " EXCLUDE TIES");
+}
+
+void tree_window(struct writer *w, const WindowDef *window)
+{
+	if (window->name) {
+		tree_put_name(w, window->name);
+		return;
+	}
+	tree_put(w, "(");
+	if (window->refname) {
+		tree_put_name(w, window->refname);
+		tree_put(w, " ");
+	}
+	if (window->partitionClause) {
+		tree_put(w, "PARTITION BY ");
+		tree_put_list(w, window->partitionClause, ", ", tree_expression);
+	}
+	if (window->orderClause) {
+		tree_put(w, " ORDER BY ");
+		tree_put_list(w, window->orderClause, ", ", tree_sort);
+	}
+	write_frame(w, window);
+	tree_put(w, ")");
+}
+
+/* ---- Subqueries ------------------------------------------------------------------------------ */
+
+/* ARRAY(SELECT … FROM pg_auth_members …): there are no groups of roles. */
+static bool is_array_of_members(const SubLink *link)
+{
+	const SelectStmt *query = (const SelectStmt *)link->subselect;
+	const Node *from = query->fromClause ? linitial(query->fromClause) : NULL;
+	if (link->subLinkType != ARRAY_SUBLINK || !from)
+		return false;
+	if (IsA(from, JoinExpr))
+		from = ((const JoinExpr *)from)->larg;
+	return IsA(from, RangeVar) &&
+	       strcmp(((const RangeVar *)from)->relname, "pg_auth_members") == 0;
+}
+
+static void write_sublink(struct writer *w, const SubLink *link)
+{
+	const char *operator= link->operName ? strVal(llast(link->operName)) : "=";
+	bool any = link->subLinkType == ANY_SUBLINK && strcmp(operator, "=") == 0;
+	bool none = link->subLinkType == ALL_SUBLINK && strcmp(operator, "<>") == 0;
+	if (is_array_of_members(link)) {
+		tree_put(w, "'{}'");
+		return;
+	}
+	if (link->subLinkType == ARRAY_SUBLINK)
+		tree_lacks(w, "arrays", link->location);
+	else if (any || none)
+		tree_operand(w, link->testexpr);
+	else if (link->subLinkType == EXISTS_SUBLINK)
+		tree_put(w, "EXISTS ");
+	else if (link->subLinkType != EXPR_SUBLINK)
+		tree_lacks(w, "ANY or ALL with this operator", link->location);
+	tree_put(w, any ? " IN " : none ? " NOT IN " : "");
+	tree_put(w, "(");
+	tree_query(w, (SelectStmt *)link->subselect);
+	tree_put(w, ")");
+}
+
+/* ---- Expressions ----------------------------------------------------------------------------- */
+
+static void write_when(struct writer *w, Node *node)
+{
+	const CaseWhen *when = (const CaseWhen *)node;
+	tree_put(w, " WHEN ");
+	tree_expression(w, (Node *)when->expr);
+	tree_put(w, " THEN ");
+	tree_expression(w, (Node *)when->result);
+}
+
+static void write_case(struct writer *w, const CaseExpr *e)
+{
+	tree_put(w, "CASE");
+	if (e->arg) {
+		tree_put(w, " ");
+		tree_operand(w, (Node *)e->arg);
+	}
+	tree_put_list(w, e->args, "", write_when);
+	if (e->defresult) {
+		tree_put(w, " ELSE ");
+		tree_expression(w, (Node *)e->defresult);
+	}
+	tree_put(w, " END");
+}
+
+static void write_arguments(struct writer *w, const char *name, const List *arguments)
+{
+	tree_put(w, name);
+	tree_put(w, "(");
+	tree_put_list(w, arguments, ", ", tree_expression);
+	tree_put(w, ")");
+}
+
+/* COLLATE "C" and "default" are what texts are compared by anyway. */
+static void write_collation(struct writer *w, const CollateClause *collate)
+{
+	const char *name = strVal(llast(collate->collname));
+	tree_operand(w, collate->arg);
+	if (strcmp(name, "C") == 0 || strcmp(name, "default") == 0)
+		return;
+	tree_put(w, " COLLATE ");
+	tree_put_name(w, name);
+}
+
+static void write_test(struct writer *w, const NullTest *test)
+{
+	tree_operand(w, (Node *)test->arg);
+	tree_put(w, test->nulltesttype == IS_NULL ? " IS NULL" : " IS NOT NULL");
+}
+
+/* What is written with words. */
+static void write_other(struct writer *w, Node *node)
+{
+	switch (nodeTag(node)) {
+	case T_CaseExpr:
+		write_case(w, (const CaseExpr *)node);
+		break;
+	case T_CoalesceExpr:
+		write_arguments(w, "coalesce", ((const CoalesceExpr *)node)->args);
+		break;
+	case T_MinMaxExpr:
+		write_arguments(w,
+			((const MinMaxExpr *)node)->op == IS_GREATEST ? "greatest" : "least",
+			((const MinMaxExpr *)node)->args);
+		break;
+	case T_SQLValueFunction:
+		tree_value_function(w, (const SQLValueFunction *)node);
+		break;
+	case T_RowExpr:
+		write_arguments(w, "", ((const RowExpr *)node)->args);
+		break;
+	case T_CollateClause:
+		write_collation(w, (const CollateClause *)node);
+		break;
+	case T_SubLink:
+		write_sublink(w, (const SubLink *)node);
+		break;
+	case T_A_ArrayExpr:
+		tree_lacks(w, "arrays", ((const A_ArrayExpr *)node)->location);
+		break;
+	case T_A_Indirection:
+		tree_lacks(w, "arrays", -1);
+		break;
+	case T_SetToDefault:
+		tree_refuse(w, "42601", "DEFAULT is not allowed in this context",
+			((const SetToDefault *)node)->location);
+		break;
+	default:
+		tree_lacks(w, "an expression of this kind", -1);
+	}
+}
+
+void tree_expression(struct writer *w, Node *node)
+{
+	if (!tree_enter(w))
+		return;
+	switch (nodeTag(node)) {
+	case T_ColumnRef:
+		write_column(w, (const ColumnRef *)node);
+		break;
+	case T_A_Const:
+		write_constant(w, (const A_Const *)node);
+		break;
+	case T_ParamRef:
+		write_parameter(w, (const ParamRef *)node);
+		break;
+	case T_A_Expr:
+		write_operation(w, (const A_Expr *)node);
+		break;
+	case T_TypeCast:
+		tree_cast(w, (const TypeCast *)node);
+		break;
+	case T_FuncCall:
+		tree_call(w, (const FuncCall *)node);
+		break;
+	case T_BoolExpr:
+		write_bool(w, (const BoolExpr *)node);
+		break;
+	case T_NullTest:
+		write_test(w, (const NullTest *)node);
+		break;
+	case T_BooleanTest:
+		write_truth(w, (const BooleanTest *)node);
+		break;
+	default:
+		write_other(w, node);
+	}
+	tree_leave(w);
+}
+
+void tree_operand(struct writer *w, Node *node)
+{
+	const SubLink *link = (const SubLink *)node;
+	bool wrap = IsA(node, A_Expr) || IsA(node, BoolExpr) || IsA(node, NullTest) ||
+		    IsA(node, BooleanTest) || IsA(node, CollateClause) ||
+		    (IsA(node, SubLink) &&
+			    (link->subLinkType == ANY_SUBLINK || link->subLinkType == ALL_SUBLINK));
+	tree_put(w, wrap ? "(" : "");
+	tree_expression(w, node);
+	tree_put(w, wrap ? ")" : "");
+}
