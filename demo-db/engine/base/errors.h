@@ -63,7 +63,8 @@ extern "C" {
 	X(DB_EAMBIGUOUS, 52, "42702", "ambiguous column")                                          \
 	X(DB_EGROUPING, 53, "42803", "aggregate in the wrong place")                               \
 	X(DB_EREFERENCE, 54, "42P10", "invalid column reference")                                  \
-	X(DB_ETRUNCATION, 55, "22001", "value too long")
+	X(DB_ETRUNCATION, 55, "22001", "value too long")                                           \
+	X(DB_EROLLEDBACK, 56, "40000", "the transaction has been rolled back by an error below it")
 
 enum db_error {
 	DB_OK = 0,

@@ -318,6 +318,8 @@ static int step(struct db_session *session, struct compiled *compiled)
 	if (rc == 0)
 		rc = budget_grant(
 			&session->engine->budget, connection, pages, &session->run.failure);
+	if (rc == 0)
+		rc = transaction_stands(session);
 	if (rc == 0) {
 		if (pages) {
 			session_task_show(session);

@@ -11,6 +11,7 @@
  */
 #include "demo-db/engine/session/savepoint.h"
 #include "demo-db/engine/session/session.h"
+#include "demo-db/engine/session/transaction.h"
 
 #include <string.h>
 
@@ -40,8 +41,9 @@ static uint32_t find(const struct savepoints *savepoints, const char *name)
 
 static int tell_sqlite(struct db_session *session, const char *verb, uint32_t place)
 {
-	if (!is_open(session))
-		return 0;
+	int rc = transaction_stands(session);
+	if (rc || !is_open(session))
+		return rc;
 	return connection_savepoint(session->connection, verb, place, &session->run.failure);
 }
 

@@ -34,6 +34,15 @@ void transaction_unpin(struct db_session *session)
 	session->connection = NULL;
 }
 
+int transaction_stands(struct db_session *session)
+{
+	const struct transaction *transaction = &session->transaction;
+	if ((!transaction->wrote && !transaction->snapshot) ||
+		connection_in_transaction(session->connection))
+		return 0;
+	return failure_set(&session->run.failure, DB_EROLLEDBACK, NULL);
+}
+
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 static bool wants_write(const struct db_session *session, const struct compiled *compiled)
@@ -131,12 +140,12 @@ int transaction_commit(struct db_session *session)
 {
 	struct transaction *transaction = &session->transaction;
 	struct failure *failure = &session->run.failure;
-	int rc = 0;
-	if (transaction->wrote) {
+	int rc = transaction_stands(session);
+	if (rc == 0 && transaction->wrote) {
 		uint64_t start_ns = cancel_now_ns();
 		rc = commit_phase(session, failure);
 		session->run.commit_ns = cancel_now_ns() - start_ns;
-	} else if (transaction->snapshot) {
+	} else if (rc == 0 && transaction->snapshot) {
 		rc = connection_run(session->connection, CONNECTION_COMMIT, failure);
 	}
 	if (rc) {

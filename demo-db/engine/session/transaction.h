@@ -10,6 +10,11 @@ int transaction_connection(struct db_session *session);
 /* Gives it back unless a transaction or temporary objects keep it. */
 void transaction_unpin(struct db_session *session);
 
+/* 0 if what it has open is still open. Any statement of the connection that meets an I/O error or a
+ * lack of memory, the engine's own look-ups included, makes SQLite roll the whole transaction back;
+ * the session's next statement would then commit alone. Asked before SQLite changes anything. */
+int transaction_stands(struct db_session *session);
+
 /* Opens what SQLite needs for the statement; its locks are held. */
 int transaction_open(struct db_session *session, const struct compiled *compiled);
 /* COMMIT where something was written, unless a cancel came first; releases everything.
