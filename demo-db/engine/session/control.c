@@ -60,19 +60,25 @@ static int rollback(struct db_session *session)
 	return 0;
 }
 
-static bool table_exists(struct db_session *session, const char *name)
+static int find_table(struct db_session *session, const char *name)
 {
-	bool exists = false;
 	sqlite3_stmt *stmt = NULL;
+	struct failure *failure = &session->run.failure;
+	sqlite3 *db = session->connection->db;
 	authorizer_internal(&session->connection->authorizer);
 	const char *sql = "SELECT 1 FROM sqlite_schema WHERE type IN ('table','view') "
 			  "AND name=?1 COLLATE NOCASE";
-	if (sqlite3_prepare_v2(session->connection->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
-		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-		exists = sqlite3_step(stmt) == SQLITE_ROW;
-	}
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	int status = rc == SQLITE_ROW ? 0
+		     : rc == SQLITE_DONE
+			     ? failure_set(failure, DB_ENOTABLE, "no such table: %s", name)
+			     : failure_sqlite(failure, db, rc);
 	sqlite3_finalize(stmt);
-	return exists;
+	return status;
 }
 
 static int lock_table(struct db_session *session)
@@ -87,10 +93,10 @@ static int lock_table(struct db_session *session)
 		return failure_set(
 			failure, DB_ENOBLOCK, "LOCK TABLE can only be used in transaction blocks");
 	int rc = transaction_connection(session);
+	if (rc == 0)
+		rc = find_table(session, name);
 	if (rc)
 		return rc;
-	if (!table_exists(session, name))
-		return failure_set(failure, DB_ENOTABLE, "no such table: %s", name);
 	transaction_unpin(session);
 	struct table *table = table_find(&engine->tables, name);
 	if (!table)

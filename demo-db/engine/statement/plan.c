@@ -111,10 +111,10 @@ static bool read_program(struct program *program, sqlite3 *db, const char *sql)
 				program->fast_path = false;
 				continue;
 			}
-			fits = fits && program->count < OPS_MAX;
+			const char *name = (const char *)sqlite3_column_text(stmt, 1);
+			fits = program->count < OPS_MAX && name; /* NULL: no memory */
 			if (!fits)
 				break;
-			const char *name = (const char *)sqlite3_column_text(stmt, 1);
 			program->fast_path = program->fast_path && is_on_fast_path(name);
 			program->ops[program->count++] = (struct op){ .kind = kind_of(name),
 				.p1 = sqlite3_column_int(stmt, 2),
@@ -159,10 +159,8 @@ static uint64_t rows_at_root(sqlite3 *db, int root)
 	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK) {
 		sqlite3_bind_int(stmt, 1, root);
 		if (sqlite3_step(stmt) == SQLITE_ROW) {
-			char name[256];
-			snprintf(name, sizeof(name), "%s",
-				(const char *)sqlite3_column_text(stmt, 0));
-			rows = largest_rowid(db, name);
+			const char *name = (const char *)sqlite3_column_text(stmt, 0);
+			rows = name ? largest_rowid(db, name) : 0;
 		}
 	}
 	sqlite3_finalize(stmt);

@@ -74,23 +74,36 @@ const struct statement_text *registry_get(struct statement_registry *registry, u
 
 /* ---- Explicit lock sets ---------------------------------------------------------------------- */
 
+static int lock_one(
+	struct authorizer *authorizer, struct lock_set *set, const char *name, enum table_mode mode)
+{
+	struct table *table = table_find(authorizer->catalog, name);
+	return table ? lock_set_add(set, table, (uint8_t)mode) : DB_ETABLES;
+}
+
+/* One that is missing would let others in: whatever keeps it from being found is an error. */
 static int lock_all_tables(struct authorizer *authorizer, sqlite3 *db, struct lock_set *set,
 	enum table_mode mode, const char *sql, const char *name)
 {
 	sqlite3_stmt *stmt = NULL;
-	int rc = 0;
-	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK) {
-		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-		while (rc == 0 && sqlite3_step(stmt) == SQLITE_ROW) {
-			const char *found = (const char *)sqlite3_column_text(stmt, 0);
-			if (strncasecmp(found, "sqlite_", 7) == 0)
-				continue;
-			struct table *table = table_find(authorizer->catalog, found);
-			rc = table ? lock_set_add(set, table, (uint8_t)mode) : DB_ETABLES;
-		}
+	struct failure failure;
+	int status = 0;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+	if (rc == SQLITE_OK && name)
+		rc = sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	while (status == 0 && (rc == SQLITE_OK || rc == SQLITE_ROW)) {
+		rc = sqlite3_step(stmt);
+		const char *found =
+			rc == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+		if (rc == SQLITE_ROW && !found)
+			status = DB_ENOMEM;
+		else if (found && strncasecmp(found, "sqlite_", 7) != 0)
+			status = lock_one(authorizer, set, found, mode);
 	}
+	if (status == 0 && rc != SQLITE_DONE)
+		status = failure_sqlite(&failure, db, rc);
 	sqlite3_finalize(stmt);
-	return rc;
+	return status;
 }
 
 /* REINDEX name: the table of that name, or the table of the index of that name. */
