@@ -113,6 +113,16 @@ void checkpoints_before_write(struct checkpoints *checkpoints)
 	checkpoints->forced_bytes = outcome.complete ? 0 : bytes;
 }
 
+static int status_of(const struct checkpoints *checkpoints, struct outcome outcome)
+{
+	struct failure failure;
+	if (outcome.rc == SQLITE_BUSY) /* readers of an older snapshot: copied as far as it goes */
+		return 0;
+	return outcome.rc == SQLITE_OK
+		       ? 0
+		       : failure_sqlite(&failure, checkpoints->connection->db, outcome.rc);
+}
+
 /* With the write lock no writer is inside and none can come. */
 static int gated_checkpoint(struct checkpoints *checkpoints, struct lock_owner *owner, int mode)
 {
@@ -124,12 +134,7 @@ static int gated_checkpoint(struct checkpoints *checkpoints, struct lock_owner *
 	if (outcome.complete)
 		checkpoints->forced_bytes = 0;
 	lock_release_all(owner);
-	if (outcome.rc == SQLITE_BUSY) /* readers of an older snapshot: copied as far as it goes */
-		return 0;
-	struct failure failure;
-	return outcome.rc == SQLITE_OK
-		       ? 0
-		       : failure_sqlite(&failure, checkpoints->connection->db, outcome.rc);
+	return status_of(checkpoints, outcome);
 }
 
 static struct cancel_task begin_task(const char *what)
@@ -186,7 +191,7 @@ int checkpoints_run(struct checkpoints *checkpoints, enum db_checkpoint_mode mod
 		return rc;
 	struct cancel_task task = begin_task("checkpoint");
 	if (mode == DB_CHECKPOINT_PASSIVE)
-		rc = checkpoint(checkpoints, modes[mode]).rc == SQLITE_OK ? 0 : DB_EIO;
+		rc = status_of(checkpoints, checkpoint(checkpoints, modes[mode]));
 	else
 		rc = gated_checkpoint(checkpoints, &owner, modes[mode]);
 	freeCancel(task);

@@ -171,6 +171,8 @@ static int status_of_code(int extended, int system_error, const char *text)
 	case SQLITE_INTERRUPT:
 		return DB_ECANCELLED;
 	case SQLITE_IOERR:
+		if (extended == SQLITE_IOERR_NOMEM)
+			return DB_ENOMEM;
 		return no_space_left(system_error) ? DB_EFULL : DB_EIO;
 	case SQLITE_FULL:
 		return DB_EFULL;

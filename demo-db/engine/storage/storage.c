@@ -146,7 +146,8 @@ static int open_pool(
 	snprintf(storage->vfs, sizeof(storage->vfs), "demo-pool-%u", engines++);
 	rc = db_vfs_register(storage->pool, storage->vfs);
 	if (rc)
-		return failure_set(failure, DB_EOPEN, "file layer: %s", strerrordesc_np(-rc));
+		return failure_set(failure, rc == -ENOMEM ? DB_ENOMEM : DB_EOPEN, "file layer: %s",
+			strerrordesc_np(-rc));
 	return 0;
 }
 
