@@ -5,6 +5,7 @@
  * it stays behind. The library is faked: a cancel comes at its moment, on the thread it hits.
  */
 #include "bank.h"
+#include "moments.h"
 #include "points.h"
 #include "tries.h"
 
@@ -122,7 +123,7 @@ static bool try_one(const struct work *work, size_t by, uint64_t k, const struct
 	fake_answer(cancellers[by].answer);
 	points_arm(k, cancellers[by].cancel, NULL);
 	bool done = run_work(work);
-	bool reached = points_disarm() >= k;
+	bool reached = moments_disarm() >= k;
 	bank_check_quiet(&bank);
 	bank_check(bank.other);
 	assert_int_equal(bank_state(bank.other), done ? expected->after : expected->before);
@@ -166,7 +167,7 @@ static bool try_savepoint(uint64_t k, uint64_t between, uint64_t after)
 	must(bank.session, "SAVEPOINT a");
 	points_arm(k, client, NULL);
 	int rc = run_sql(bank.session, "UPDATE totals SET n = n + 1");
-	bool reached = points_disarm() >= k;
+	bool reached = moments_disarm() >= k;
 	assert_true(rc == 0 || (rc == DB_ECANCELLED && hit));
 	uint64_t expected = after;
 	if (rc)
@@ -262,7 +263,7 @@ static bool try_backup(uint64_t k, void (*cancel)(void *arg))
 	points_arm(k, cancel, NULL);
 	assert_int_equal(db_backup(bank.fixture.engine, &options), DB_OK);
 	await_true(is_over, NULL);
-	bool reached = points_disarm() >= k;
+	bool reached = moments_disarm() >= k;
 	assert_true(backup_status == 0 || (backup_status == DB_ECANCELLED && hit));
 	assert_int_equal(access(partial, F_OK), -1);
 	assert_int_equal(access(path, F_OK), backup_status ? -1 : 0);
@@ -306,7 +307,7 @@ static void a_checkpoint_of_the_log_is_never_cancelled(void **state)
 		hit = false;
 		points_arm(k, cancel_all, NULL);
 		assert_int_equal(db_checkpoint(bank.fixture.engine, DB_CHECKPOINT_TRUNCATE), DB_OK);
-		reached = points_disarm();
+		reached = moments_disarm();
 		assert_false(hit);
 		bank_run(bank.session, works[0].undo);
 		bank_check(bank.other);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* points.c - see points.h. */
 #include "points.h"
+#include "moments.h"
 
 #include "demo-db/engine/locks/lock.h"
 #include "demo-db/engine/session/session.h"
 
 #include <sqlite3.h>
 
-static _Atomic uint64_t count, wanted;
 static void (*action)(void *arg);
 static void *action_arg;
 
@@ -15,20 +15,13 @@ void points_arm(uint64_t k, void (*fire)(void *arg), void *arg)
 {
 	action = fire;
 	action_arg = arg;
-	count = 0;
-	wanted = k;
+	moments_arm(k);
 }
 
 void points_pass(void)
 {
-	if (wanted && ++count == wanted)
+	if (moments_pass())
 		action(action_arg);
-}
-
-uint64_t points_disarm(void)
-{
-	wanted = 0;
-	return count;
 }
 
 /* ---- The calls that are turned aside ---------------------------------------------------------- */
