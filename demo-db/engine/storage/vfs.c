@@ -165,12 +165,14 @@ static int close_database(sqlite3_file *file)
 
 /* ---- The WAL: counted ------------------------------------------------------------------------ */
 
+/* The lower layer takes EIO for a broken file system, and SQLite that for a corrupt database. */
 static int read_wal(sqlite3_file *file, void *out, int count, sqlite3_int64 offset)
 {
 	if (count == PAGE && !in_checkpoint)
 		atomic_fetch_add_explicit(
 			&handle_of(file)->reader.pool->wal_reads, 1, memory_order_relaxed);
-	return lower_of(file)->pMethods->xRead(lower_of(file), out, count, offset);
+	int rc = lower_of(file)->pMethods->xRead(lower_of(file), out, count, offset);
+	return rc == SQLITE_IOERR_CORRUPTFS ? SQLITE_IOERR_READ : rc;
 }
 
 /* ---- Straight through ------------------------------------------------------------------------ */
