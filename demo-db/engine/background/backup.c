@@ -200,6 +200,8 @@ static int copy_database(
 	int status;
 	int rc = sqlite3_open_v2(path, &target,
 		SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, "unix");
+	if (rc == SQLITE_OK && sqlite3_db_readonly(target, "main") == 1)
+		rc = SQLITE_CANTOPEN; /* what cannot be opened for writing is opened for reading */
 	sqlite3_backup *copy =
 		rc == SQLITE_OK ? sqlite3_backup_init(target, "main", source, "main") : NULL;
 	if (copy) {

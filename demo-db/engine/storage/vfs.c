@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LOWER_VFS "unix-excl"
 #define PAGE	  ((sqlite3_int64)DB_POOL_PAGE_BYTES)
@@ -309,6 +310,22 @@ static int join_pool(struct handle *handle, const char *path)
 	return rc == -ENOMEM ? SQLITE_NOMEM : SQLITE_CANTOPEN;
 }
 
+/* The lower layer opens for reading what it cannot open for writing, whatever the reason: a shortage
+ * of descriptors that is over would leave a connection that refuses every write. */
+static int open_lower(
+	struct layer *layer, const char *path, sqlite3_file *file, int flags, int *out_flags)
+{
+	int opened = flags;
+	int rc = layer->lower->xOpen(layer->lower, path, file, flags, &opened);
+	if (out_flags)
+		*out_flags = opened;
+	if (rc != SQLITE_OK || !(flags & SQLITE_OPEN_READWRITE) ||
+		!(opened & SQLITE_OPEN_READONLY) || access(path, W_OK) != 0)
+		return rc;
+	file->pMethods->xClose(file);
+	return SQLITE_CANTOPEN;
+}
+
 static int open_file(
 	sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags, int *out_flags)
 {
@@ -319,7 +336,7 @@ static int open_file(
 	*handle = (struct handle){ .reader = { .pool = layer->pool } };
 	sqlite3_file *lower = lower_of(file);
 	memset(lower, 0, (size_t)layer->lower->szOsFile);
-	int rc = layer->lower->xOpen(layer->lower, path, lower, flags, out_flags);
+	int rc = open_lower(layer, path, lower, flags, out_flags);
 	if ((flags & SQLITE_OPEN_WAL) != 0) {
 		handle->base.pMethods = rc == SQLITE_OK ? &wal_methods : NULL;
 		return rc;
