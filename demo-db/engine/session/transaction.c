@@ -149,6 +149,8 @@ int transaction_commit(struct db_session *session)
 		rc = connection_run(session->connection, CONNECTION_COMMIT, failure);
 	}
 	if (rc) {
+		if (transaction->wrote && (rc == DB_EIO || rc == DB_EFULL))
+			connection_bury_commit(session->connection);
 		transaction_rollback(session);
 		return rc;
 	}

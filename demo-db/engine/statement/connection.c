@@ -304,6 +304,31 @@ int connection_run(
 	return rc == SQLITE_DONE ? 0 : failure_sqlite(failure, connection->db, rc);
 }
 
+static int read_user_version(sqlite3 *db, int *version)
+{
+	sqlite3_stmt *stmt = NULL;
+	int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &stmt, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(stmt);
+	*version = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+void connection_bury_commit(struct connection *connection)
+{
+	int version;
+	char sql[96];
+	authorizer_internal(&connection->authorizer);
+	if (connection_in_transaction(connection) ||
+		read_user_version(connection->db, &version) != SQLITE_OK)
+		return;
+	snprintf(sql, sizeof(sql), "BEGIN IMMEDIATE; PRAGMA user_version=%d; COMMIT", version);
+	if (sqlite3_exec(connection->db, sql, NULL, NULL, NULL) != SQLITE_OK &&
+		connection_in_transaction(connection))
+		sqlite3_exec(connection->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
 int connection_savepoint(
 	struct connection *connection, const char *verb, uint32_t place, struct failure *failure)
 {

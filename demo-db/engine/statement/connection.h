@@ -88,6 +88,10 @@ void connection_forget(struct connection *connection, struct compiled *compiled)
 bool connection_try_again(int rc, uint32_t *tries);
 int connection_run(
 	struct connection *connection, enum connection_verb verb, struct failure *failure);
+/* After a COMMIT that failed on the disk, while the write lock is still held: its pages may be in
+ * the log as a whole, and whoever opens the files next would find the commit that its client was
+ * told had failed. The next commit takes their place, so there is one at once, of nothing new. */
+void connection_bury_commit(struct connection *connection);
 /* `verb` SAVEPOINT, ROLLBACK TO or RELEASE; SQLite knows the savepoint by its place. */
 int connection_savepoint(
 	struct connection *connection, const char *verb, uint32_t place, struct failure *failure);
