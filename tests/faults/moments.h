@@ -13,7 +13,7 @@
 void moments_arm(uint64_t k);
 /* True once, at the kth; false while nothing is armed. */
 bool moments_pass(void);
-/* How many there have been. Less than k: there is no kth. */
+/* How many there have been; the same once more when it is asked again. Less than k: there is no kth. */
 uint64_t moments_disarm(void);
 
 #endif
