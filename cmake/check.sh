@@ -58,6 +58,9 @@ if [ "$long" = yes ]; then
 		run_tests "$preset" -j2 -C long -L fault -V
 		grep ': tried: ' "$out/$preset.test.log" >&2
 	done
+	if build fuzz; then
+		tests/fuzz/run.sh build/fuzz 1000000 >&2 && passed=$((passed + 1)) || failed=$((failed + 1))
+	fi
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
