@@ -111,6 +111,10 @@ struct cancel_config {
 						     on the controller thread or inside start
 						     and stop; must not call this library */
 	void *log_arg;
+	const char *record_path; /* every ledger and verdict, for cancel-replay: mode 0600, at most
+				    64 MiB in four files, no SQL; NULL: none; CANCEL_RECORD */
+	bool record_flight;	 /* instead the last 30 s, in PATH.N beside each decision;
+				    CANCEL_RECORD_FLIGHT=1 */
 };
 
 /* ---- Resources ------------------------------------------------------------------------------- */

@@ -17,9 +17,9 @@
 #include "libcancel/control/decisions.h"
 #include "libcancel/control/deliver.h"
 #include "libcancel/control/log.h"
+#include "libcancel/control/recording.h"
 #include "libcancel/control/rerun.h"
 #include "libcancel/control/slo_learner.h"
-#include "libcancel/control/text.h"
 #include "libcancel/control/thread.h"
 #include "libcancel/diag/probes.h"
 #include "libcancel/sys/clock.h"
@@ -148,7 +148,7 @@ static void show(const struct cancel_ledger *l, const struct cancel_verdict *v, 
 	s->resource_count = l->resource_count;
 	s->overload = v->overload;
 	s->held_back = v->held_back;
-	text_of_held(v, s->held_back_text);
+	text_of_held(v, &library_names, s->held_back_text);
 	s->late_share_ppm = v->late_share_ppm;
 	s->completed = l->completed;
 	s->late = l->late;
@@ -187,6 +187,7 @@ static void turn(void)
 	collect(&c.collector, now_ns);
 	ledger->action_stuck = c.action_stuck;
 	cancel_pipeline_step(c.pipeline, ledger, &c.verdict);
+	recording_take(ledger, &c.verdict);
 	carry_out(&c.verdict);
 	apply_precision(c.verdict.precise);
 	uint64_t took_ns = clock_precise_ns() - now_ns;
@@ -197,6 +198,7 @@ static void turn(void)
 	PROBE3(window, now_ns, c.verdict.overload, c.verdict.late_share_ppm);
 	decisions_take(&c.verdict);
 	decisions_window(ledger, &c.verdict);
+	recording_flush();
 }
 
 /* ---- Options that change while it runs ------------------------------------------------------- */
@@ -229,6 +231,8 @@ static void apply_options(void)
 	fill_pipeline_config();
 	if (cancel_pipeline_configure(c.pipeline, &c.options.pipeline))
 		log_line("the thresholds do not fit each other: the old ones stay");
+	else
+		recording_configure(&c.options.pipeline);
 	apply_precision(c.verdict.precise);
 }
 
@@ -299,6 +303,7 @@ static int prepare_pipeline(void)
 
 static void release(void)
 {
+	recording_stop();
 	free(c.pipeline);
 	c.pipeline = NULL;
 	collector_free(&c.collector);
@@ -354,6 +359,8 @@ int controller_start(const struct options *o)
 	int error = collector_init(&c.collector, slots_to_read(o));
 	if (!error)
 		error = prepare_pipeline();
+	if (!error)
+		error = recording_start(&c.options);
 	if (!error)
 		error = deliver_start();
 	if (error) {
@@ -424,7 +431,8 @@ void controller_lock_for_fork(void)
 
 void controller_unlock_after_fork(bool child)
 {
-	(void)child; /* start prepares all of it anew */
+	if (child) /* start prepares the rest anew */
+		recording_abandon();
 	pthread_mutex_unlock(&c.shown);
 	pthread_mutex_unlock(&c.wake);
 }

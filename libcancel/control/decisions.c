@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "libcancel/control/log.h"
-#include "libcancel/control/text.h"
+#include "libcancel/control/recording.h"
 #include "libcancel/diag/journal.h"
 #include "libcancel/diag/probes.h"
 #include "libcancel/diag/stack.h"
@@ -113,7 +113,7 @@ static void take_decision(const struct cancel_verdict *v)
 	r->outcome.serial = d->serial;
 	r->outcome.task = d->target.task;
 	r->outcome.times.decided_ns = v->now_ns;
-	text_of_decision(d, r->text);
+	text_of_decision(d, &library_names, r->text);
 	record_count++;
 	pthread_mutex_unlock(&lock);
 	count(CANCEL_COUNT_decisions);
@@ -130,7 +130,7 @@ static void tell_excluded(const struct cancel_outcome *o, const struct cancel_de
 	if (s)
 		store_relaxed(&s->cold->ignores, o->task);
 	count(CANCEL_COUNT_excluded);
-	text_of_excluded(&r->decision, text);
+	text_of_excluded(&r->decision, &library_names, text);
 	log_line("%s", text);
 }
 

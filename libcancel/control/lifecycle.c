@@ -19,6 +19,7 @@
 #include "libcancel/control/decisions.h"
 #include "libcancel/control/deliver.h"
 #include "libcancel/control/log.h"
+#include "libcancel/control/recording.h"
 #include "libcancel/control/rerun.h"
 #include "libcancel/control/slo_learner.h"
 #include "libcancel/diag/journal.h"
@@ -166,6 +167,8 @@ static int start(const struct cancel_config *config)
 	error = controller_start(&options);
 	if (error)
 		journal_close();
+	else if (!recording_is_on())
+		options.record[0] = '\0';
 	return error;
 }
 

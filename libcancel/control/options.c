@@ -42,6 +42,8 @@ static const struct option table[] = { { "mode", MODE, true, AT(mode), CANCEL_MO
 	{ "no_precise", SWITCH, true, AT(no_precise), 0, 0, 1 },
 	{ "always_precise", SWITCH, true, AT(always_precise), 0, 0, 1 },
 	{ "journal", TEXT, false, AT(journal), 0, 0, 0 },
+	{ "record", TEXT, false, AT(record), 0, 0, 0 },
+	{ "record_flight", SWITCH, false, AT(record_flight), 0, 0, 1 },
 #define X(name, fallback, min, max, text)                                                          \
 	{ #name, NUMBER, true, AT(pipeline.name), fallback, min, max },
 	CANCEL_THRESHOLDS(X)
@@ -279,6 +281,9 @@ static int read_config(struct options *o, const struct cancel_config *c, option_
 		return CANCEL_EINVAL;
 	if (c->journal_path && set_text(o->journal, sizeof o->journal, c->journal_path))
 		return CANCEL_EINVAL;
+	if (c->record_path && set_text(o->record, sizeof o->record, c->record_path))
+		return CANCEL_EINVAL;
+	o->record_flight = c->record_flight;
 	if (read_classes(o, c) || read_pipeline(o, c, complain))
 		return CANCEL_EINVAL;
 	return 0;
@@ -327,6 +332,7 @@ int options_read(struct options *o, const struct cancel_config *config, option_c
 	if (error)
 		return error;
 	read_environment(o, complain);
+	o->record_must = c.record_path && strcmp(c.record_path, o->record) == 0;
 	return 0;
 }
 

@@ -12,9 +12,10 @@
 struct options {       /* as they are in force: nothing is 0 for "default" any more */
 	uint32_t mode; /* enum cancel_mode */
 	uint32_t window_ms, max_tasks, rerun_max_ms, action_max_ms;
-	uint32_t thread_cancel, no_precise, always_precise; /* 0 or 1 */
+	uint32_t thread_cancel, no_precise, always_precise, record_flight; /* 0 or 1 */
 	char policy[CANCEL_NAME_MAX], estimator[CANCEL_NAME_MAX];
-	char journal[OPTION_PATH_MAX];
+	char journal[OPTION_PATH_MAX], record[OPTION_PATH_MAX];
+	bool record_must; /* the host gave the path: it must work */
 	struct cancel_pipeline_config pipeline;
 	uint32_t class_count;
 	struct {

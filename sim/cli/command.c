@@ -16,6 +16,7 @@
 #include "sim/base/memory.h"
 #include "sim/lanes/lanes.h"
 #include "sim/scenario/scenario.h"
+#include "sim/world/world.h"
 #include "common/output.h"
 
 enum {
@@ -28,6 +29,7 @@ enum {
 	OPTION_SEEDS,
 	OPTION_EVENTS,
 	OPTION_PROGRESS,
+	OPTION_RECORD,
 	OPTION_HELP,
 	OPTION_KEY, /* + index of the lane's key */
 };
@@ -42,6 +44,7 @@ static const struct option common[] = {
 	{ "seeds", required_argument, NULL, OPTION_SEEDS },
 	{ "max-events", required_argument, NULL, OPTION_EVENTS },
 	{ "progress", no_argument, NULL, OPTION_PROGRESS },
+	{ "record", required_argument, NULL, OPTION_RECORD },
 	{ "help", no_argument, NULL, OPTION_HELP },
 };
 #define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
@@ -50,7 +53,7 @@ struct request {
 	struct sim_run run;
 	enum sim_format format;
 	char command[128]; /* what came after "cancel-sim" */
-	const char *plot_path, *plot_kind, *out_path, *table;
+	const char *plot_path, *plot_kind, *out_path, *table, *record_path;
 	bool help;
 };
 
@@ -166,6 +169,9 @@ static int set_common(struct request *request, int option, const char *value)
 	case OPTION_PROGRESS:
 		request->run.progress = true;
 		return 0;
+	case OPTION_RECORD:
+		request->record_path = value;
+		return 0;
 	default:
 		request->help = true;
 		return 0;
@@ -213,7 +219,12 @@ static void print_help(const struct sim_run *run, const char *command)
 	       "  --format table|csv|json   --table NAME (for csv)   --out FILE\n"
 	       "  --plot FILE.svg|FILE.png  --progress\n"
 	       "  --seed N                  --seeds N (repetitions; default %u%s)\n"
-	       "  --max-events N            bound of one simulated run\n",
+	       "  --max-events N            bound of one simulated run\n"
+	       "  --record FILE             what the controllers see, for cancel-replay: the "
+	       "first\n"
+	       "                            one's in FILE, the others' in FILE-2, FILE-3 … (at "
+	       "most "
+	       "64)\n",
 		run->lane->seeds > 0 ? run->lane->seeds : 1,
 		run->lane->seeds > 0 ? "" : "; nothing here is random");
 }
@@ -275,14 +286,34 @@ static int open_output(struct output *output, const char *path)
 	return error ? refuse("cannot write '%.120s': %s", path, error) : 0;
 }
 
+/* What was recorded is part of the answer: a file that is not whole is a failure. */
+static int check_records(const struct request *request)
+{
+	const char *failure = NULL;
+	if (!request->record_path)
+		return 0;
+	uint32_t count = sim_world_recorded(&failure);
+	if (failure) {
+		refuse("%s", failure);
+		return SIM_EXIT_FAULT;
+	}
+	return count ? 0
+		     : refuse("--record: this lane has no controller whose ledgers could be "
+			      "recorded");
+}
+
 static int execute(struct request *request)
 {
 	struct output plot = { 0 }, out = { 0 };
 	int status = request->plot_path ? open_output(&plot, request->plot_path) : 0;
 	if (status == 0 && request->out_path)
 		status = open_output(&out, request->out_path);
+	if (request->record_path)
+		sim_world_record_all(request->record_path);
 	if (status == 0 && request->run.lane->run(&request->run) < 0)
 		status = refuse("%s", request->run.error);
+	if (status == 0)
+		status = check_records(request);
 	if (status == 0)
 		status = finish(request, &plot, &out);
 	output_discard(&plot);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "libcancel/base/histogram.h"
+#include "libcancel/recorder/recorder.h"
 #include "sim/base/memory.h"
 #include "sim/world/parts.h"
 
@@ -27,6 +28,7 @@ static int start_node(struct sim_world *w, uint32_t index)
 	node->verdict = sim_alloc(1, sizeof *node->verdict);
 	if (cancel_pipeline_init(node->pipeline, bytes, &config) != 0)
 		return -1;
+	node->recorder = world_record_start(w, &config);
 	node->free_slots = sim_alloc(w->options.tracked_limit, sizeof *node->free_slots);
 	for (uint32_t i = w->options.tracked_limit; i-- > 0;)
 		node->free_slots[node->free_count++] = i;
@@ -48,6 +50,7 @@ void world_control_free(struct sim_world *w)
 {
 	for (uint32_t i = 0; i < SIM_NODES_MAX; i++) {
 		struct world_node *node = &w->nodes[i];
+		recorder_close(node->recorder);
 		free(node->live);
 		free(node->free_slots);
 		free(node->pipeline);
@@ -259,6 +262,7 @@ void world_control_step(struct sim_world *w, uint32_t index)
 	struct cancel_ledger ledger;
 	fill_ledger(w, node, resources, &ledger);
 	cancel_pipeline_step(node->pipeline, &ledger, node->verdict);
+	world_record(node, &ledger);
 	node->event_count = 0;
 	node->calm_mask = node->verdict->calm_mask;
 	w->regular_windows += node->verdict->overload == CANCEL_REGULAR;

@@ -130,6 +130,7 @@ struct world_node {
 	uint32_t free_count;
 	struct cancel_pipeline *pipeline;
 	struct cancel_verdict *verdict;
+	struct recorder *recorder; /* NULL: nobody wants to read it later */
 	uint64_t completed, late, ended_active_ns, calm_mask;
 	uint64_t latency[CANCEL_HISTOGRAM_MAX];
 	struct cancel_event *events;
@@ -271,6 +272,10 @@ void world_tree_tell(struct sim_world *w, uint64_t task); /* a cancel, over the 
 uint64_t world_tree_root(const struct sim_world *w, uint64_t id);
 
 /* ---- control.c: ledger in, verdict out ------------------------------------------------------ */
+struct recorder *world_record_start(
+	struct sim_world *w, const struct cancel_pipeline_config *config);
+void world_record(const struct world_node *node, const struct cancel_ledger *ledger);
+
 int world_control_start(struct sim_world *w);
 void world_control_step(struct sim_world *w, uint32_t node);
 void world_control_free(struct sim_world *w);

@@ -29,7 +29,8 @@
 #define SIM_SCRIPTS_MAX	  64
 #define SIM_CLIENTS_MAX	  128
 #define SIM_NODES_MAX	  8
-#define SIM_ARGS_MAX	  4   /* numbers a request carries for its script */
+#define SIM_ARGS_MAX	  4 /* numbers a request carries for its script */
+#define SIM_RECORDS_MAX	  64
 #define SIM_DECISIONS_MAX 512 /* kept of a run; later ones are counted only */
 
 struct sim_world; /* opaque */
@@ -177,9 +178,17 @@ struct sim_world_options {    /* zero = default */
 	uint64_t lease_ns;  /* a child stops after so long without its parent; 0: never */
 	uint32_t loss_ppm;  /* of cancel messages */
 	uint64_t partition_start_ns, partition_ns; /* nothing passes between nodes */
-	bool cancel_root; /* a verdict on a child goes to the root of its tree */
-	bool check;	  /* verify every invariant after every event (slow: tests) */
+	bool cancel_root;	 /* a verdict on a child goes to the root of its tree */
+	bool check;		 /* verify every invariant after every event (slow: tests) */
+	const char *record_path; /* file of what the first watched node sees; NULL: none */
+	bool ledgers_only;	 /* without the verdicts */
 };
+
+/* From now on every watched node of every world is recorded, too: the first in `path`, the others
+ * in PATH-2, PATH-3 … up to SIM_RECORDS_MAX files. The path must stay. */
+void sim_world_record_all(const char *path);
+/* How many files there are. `failure`: the first that could not be written, or NULL. */
+uint32_t sim_world_recorded(const char **failure);
 
 /* NULL with a message in *why when an option is out of range. Free with sim_world_free. */
 struct sim_world *sim_world_new(const struct sim_world_options *options, const char **why);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds cancel-sim once more with the other compiler and compares what lanes print, byte for byte.
+# Builds cancel-sim once more with the other compiler and compares what lanes print and record, byte for byte.
 # usage: compilers.sh SOURCE_DIR THIS_COMPILER_ID THIS_BINARY     77: the other compiler is not there
 set -eu
 source_dir=$1
@@ -18,7 +18,7 @@ flags="-std=c17 -O1 -w -ffp-contract=off -D_GNU_SOURCE -include $work/version.h"
 echo '#define CANCEL_SIM_VERSION "test"' >"$work/version.h"
 flags="$flags -I$source_dir -I$source_dir/include $(pkg-config --cflags jansson inih)"
 find "$source_dir/sim" "$source_dir/common" "$source_dir/libcancel/base" "$source_dir/libcancel/core" \
-	"$source_dir/libcancel/admission" -name '*.c' | sort |
+	"$source_dir/libcancel/record" "$source_dir/libcancel/recorder" "$source_dir/libcancel/admission" -name '*.c' | sort |
 	nl -w1 -s' ' | sed "s#\([0-9]*\) \(.*\)#$other $flags -c \2 -o $work/\1.o#" |
 	xargs -P2 -I{} sh -c '{}'
 "$other" "$work"/*.o -o "$work/cancel-sim" $(pkg-config --libs jansson inih) -lm
@@ -55,3 +55,9 @@ lane cache-loss --seeds 1 --cure none,single-flight --duration-s 60 --format jso
 lane omission --format json
 lane link-imbalance --seeds 1 --duration-s 60 --format json
 COMMANDS
+
+# What is recorded is the same, too, and with it every verdict.
+lane="lane many-culprits --seeds 1 --culprits 5 --duration-s 16"
+"$binary" $lane --record "$work/this" >/dev/null
+"$work/cancel-sim" $lane --record "$work/that" >/dev/null
+cmp "$work/this" "$work/that"

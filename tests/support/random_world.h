@@ -20,7 +20,4 @@ void random_world_end(struct random_world *w);
 void random_world_step(struct random_world *w);
 uint64_t random_draw(uint64_t *state, uint64_t below);
 
-/* A number that differs when two verdicts differ in anything a caller can see. */
-uint64_t verdict_digest(const struct cancel_verdict *v);
-
 #endif

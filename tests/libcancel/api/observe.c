@@ -6,7 +6,8 @@
 #include <semaphore.h>
 
 #include "libcancel/control/decisions.h"
-#include "libcancel/control/text.h"
+#include "libcancel/control/recording.h"
+#include "libcancel/recorder/text.h"
 #include "libcancel/track/library_state.h"
 
 static const struct cancel_class classes[] = { { .name = "reads", .slo_ns = 5000000 },
@@ -158,7 +159,7 @@ static void a_decision_reads_as_one_line(void **state)
 	char text[CANCEL_TEXT_MAX];
 	(void)state;
 	a_decision(1);
-	text_of_decision(&verdict.decision, text);
+	text_of_decision(&verdict.decision, &library_names, text);
 	assert_string_equal(text,
 		"task 812 (dump) cancelled: 61 % of execution time lost to page_pool; gain 0.93; "
 		"runner-up 0.04");
@@ -166,7 +167,7 @@ static void a_decision_reads_as_one_line(void **state)
 	verdict.decision.runner_up.task = 0;
 	verdict.decision.target.key = 0;
 	verdict.decision.target.sequence = 33;
-	text_of_decision(&verdict.decision, text);
+	text_of_decision(&verdict.decision, &library_names, text);
 	assert_string_equal(text, "task #33 (dump) would be cancelled: 61 % of execution time lost "
 				  "to page_pool; gain "
 				  "0.93");
@@ -182,11 +183,11 @@ static void what_was_held_back_reads_as_one_line(void **state)
 	verdict.held.key = 7;
 	verdict.held.blame_ppm = 830000;
 	verdict.held.held_back = CANCEL_CAUSE_BLOCKED;
-	text_of_held(&verdict, text);
+	text_of_held(&verdict, &library_names, text);
 	assert_non_null(strstr(text, "task 7 (reads) carries 83 %"));
 	assert_non_null(strstr(text, cancel_cause_name(CANCEL_CAUSE_BLOCKED)));
 	verdict.held_back = CANCEL_CAUSE_NONE;
-	text_of_held(&verdict, text);
+	text_of_held(&verdict, &library_names, text);
 	assert_string_equal(text, "");
 }
 

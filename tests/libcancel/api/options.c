@@ -36,6 +36,8 @@ static void zero_means_the_default(void **state)
 	assert_option("action_max_ms", "1000");
 	assert_option("thread_cancel", "0");
 	assert_option("journal", "");
+	assert_option("record", "");
+	assert_option("record_flight", "0");
 	assert_option("slo_ms", "default=0");
 	assert_option("contention_ppm", "200000");
 	assert_option("late_tasks", "3");
@@ -118,6 +120,7 @@ static void a_typing_mistake_is_said_and_ignored(void **state)
 		{ "CANCEL_CONTENTION_PPM", "1000001" },
 	};
 	setenv("CANCEL_JOURNAL", "/nonexistent/journal", 1);
+	setenv("CANCEL_RECORD", "/nonexistent/record", 1);
 	size_t n = sizeof mistakes / sizeof mistakes[0];
 	(void)state;
 	for (size_t i = 0; i < n; i++)
@@ -128,8 +131,11 @@ static void a_typing_mistake_is_said_and_ignored(void **state)
 		unsetenv(mistakes[i][0]);
 	}
 	unsetenv("CANCEL_JOURNAL");
+	unsetenv("CANCEL_RECORD");
 	assert_non_null(strstr(log_lines, "/nonexistent/journal"));
+	assert_non_null(strstr(log_lines, "/nonexistent/record"));
 	assert_option("journal", "");
+	assert_option("record", "");
 	assert_int_equal(counters_now().options_rejected, n);
 	assert_option("mode", "monitor");
 	assert_option("window_ms", "50");
@@ -150,6 +156,7 @@ static void a_host_mistake_is_an_error_and_nothing_runs(void **state)
 		{ .class_count = CANCEL_CLASSES_MAX + 1, .classes = nameless },
 		{ .class_count = 1, .classes = nameless },
 		{ .journal_path = "/nonexistent/journal" },
+		{ .record_path = "/nonexistent/record" },
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libcancel/record/record.h"
 #include "random_world.h"
 
 #define SEED	20251013ull
@@ -96,7 +97,7 @@ static void the_same_ledgers_give_the_same_verdicts_in_any_order(void **state)
 			random_world_step(&a);
 			random_world_step(&b);
 			assert_int_equal(
-				verdict_digest(&a.s->verdict), verdict_digest(&b.s->verdict));
+				record_digest(&a.s->verdict), record_digest(&b.s->verdict));
 		}
 		random_world_end(&a);
 		random_world_end(&b);

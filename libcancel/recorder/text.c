@@ -2,17 +2,9 @@
 /*
  * text.c - turns the core's structs into the one line an operator reads.
  */
-#include "libcancel/control/text.h"
+#include "libcancel/recorder/text.h"
 
 #include <stdio.h>
-
-#include "libcancel/track/library_state.h"
-
-static const char *class_name(uint32_t index)
-{
-	return index < load_relaxed(&library_state.class_count) ? library_state.classes[index].name
-								: "?";
-}
 
 static unsigned percent(uint32_t ppm)
 {
@@ -32,14 +24,15 @@ static const char *what_happened(const struct cancel_decision *d)
 }
 
 /* A task by the host's key, or by its order of creation where the host gave none. */
-static void task_name(char *to, size_t room, uint64_t key, uint64_t sequence, uint32_t class_index)
+static void task_name(char *to, size_t room, const struct text_names *names, uint64_t key,
+	uint64_t sequence, uint32_t class_index)
 {
+	char class_name[CANCEL_NAME_MAX];
+	names->class_of(names->arg, class_index, class_name);
 	if (key)
-		snprintf(to, room, "task %llu (%s)", (unsigned long long)key,
-			class_name(class_index));
+		snprintf(to, room, "task %llu (%s)", (unsigned long long)key, class_name);
 	else
-		snprintf(to, room, "task #%llu (%s)", (unsigned long long)sequence,
-			class_name(class_index));
+		snprintf(to, room, "task #%llu (%s)", (unsigned long long)sequence, class_name);
 }
 
 /* The resource that mattered most: the largest part of the score. */
@@ -52,12 +45,14 @@ static uint32_t main_resource(const struct cancel_decision *d)
 	return d->top_resource < CANCEL_RESOURCES_MAX ? d->top_resource : 0;
 }
 
-void text_of_decision(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX])
+void text_of_decision(
+	const struct cancel_decision *d, const struct text_names *names, char text[CANCEL_TEXT_MAX])
 {
 	char task[80], resource[CANCEL_NAME_MAX], runner_up[48] = "";
 	uint32_t r = main_resource(d);
-	task_name(task, sizeof task, d->target.key, d->target.sequence, d->target.class_index);
-	cancel_resource_name((int)r, resource);
+	task_name(
+		task, sizeof task, names, d->target.key, d->target.sequence, d->target.class_index);
+	names->resource(names->arg, r, resource);
 	if (d->runner_up.task)
 		snprintf(runner_up, sizeof runner_up, "; runner-up %.2f",
 			whole(d->runner_up.gain_micro[r]));
@@ -66,15 +61,18 @@ void text_of_decision(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX
 		whole(d->target.gain_micro[r]), runner_up, d->returning ? "; it has returned" : "");
 }
 
-void text_of_excluded(const struct cancel_decision *d, char text[CANCEL_TEXT_MAX])
+void text_of_excluded(
+	const struct cancel_decision *d, const struct text_names *names, char text[CANCEL_TEXT_MAX])
 {
 	char task[80];
-	task_name(task, sizeof task, d->target.key, d->target.sequence, d->target.class_index);
+	task_name(
+		task, sizeof task, names, d->target.key, d->target.sequence, d->target.class_index);
 	snprintf(text, CANCEL_TEXT_MAX,
 		"%s has ignored two cancels and is left alone; what it holds stays barred", task);
 }
 
-void text_of_held(const struct cancel_verdict *v, char text[CANCEL_TEXT_MAX])
+void text_of_held(
+	const struct cancel_verdict *v, const struct text_names *names, char text[CANCEL_TEXT_MAX])
 {
 	char task[80];
 	const struct cancel_contender *held = &v->held;
@@ -87,7 +85,7 @@ void text_of_held(const struct cancel_verdict *v, char text[CANCEL_TEXT_MAX])
 			cancel_cause_name(v->held_back));
 		return;
 	}
-	task_name(task, sizeof task, held->key, held->sequence, held->class_index);
+	task_name(task, sizeof task, names, held->key, held->sequence, held->class_index);
 	snprintf(text, CANCEL_TEXT_MAX, "nothing cancelled: %s carries %u %%, but %s", task,
 		percent(held->blame_ppm), cancel_cause_name(held->held_back));
 }
