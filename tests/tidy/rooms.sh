@@ -7,7 +7,7 @@ set -eu
 cd "$1"
 includes=$(mktemp)
 trap 'rm -f "$includes"' EXIT
-sources() { find libcancel demo-db sim bench $([ -d common ] && echo common) -name '*.[ch]' | sort; }
+sources() { find libcancel demo-db sim bench replay $([ -d common ] && echo common) -name '*.[ch]' | sort; }
 sources | xargs grep -nE '^[[:space:]]*#[[:space:]]*include [<"]' /dev/null >"$includes"
 sources | sed 's|/[^/]*$||' | awk -v rooms=tests/tidy/rooms.txt -v includes="$includes" -v files_max=40 '
 	function folder(path) { sub(/\/[^\/]*$/, "", path); return path }

@@ -8,7 +8,7 @@ cd "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/tests"
-cp -R libcancel demo-db sim bench "$work/"
+cp -R libcancel demo-db sim replay bench "$work/"
 [ -d common ] && cp -R common "$work/"
 cp -R tests/tidy "$work/tests/"
 rooms=$work/tests/tidy/rooms.txt
