@@ -79,6 +79,8 @@ struct cancel_class {
 	const char *name; /* copied, cut to 31 bytes */
 	uint64_t slo_ns;  /* longest latency that is on time; 0: learned */
 	bool exempt;	  /* its tasks are never chosen */
+	uint8_t rank;	  /* [0] of a waiter that bars others and the holders it waits for, the one
+			     of the lower rank goes; of equals the one that loses less */
 };
 
 /*
@@ -153,7 +155,8 @@ struct cancel_task_options { /* zero = default */
 	uint64_t slo_ns;      /* 0: the class's */
 	uint64_t rollback_ns; /* the host's guess of what undoing would take; 0 unknown */
 	uint8_t class_index;  /* of config.classes; too large: class 0, counted */
-	uint8_t flags;	      /* CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD */
+	uint8_t flags;	      /* CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD |
+				 CANCEL_MAINTENANCE */
 	cancel_action action; /* NULL: the task watches cancelRequested() */
 	void *action_arg;
 	uint64_t start_ns; /* 0: now; else cancel_now_ns() of its arrival: the episode opens
@@ -293,6 +296,15 @@ CANCEL_API void cancel_miss(struct cancel_resource r, struct cancel_task evictor
  * write), in any unit. Both 0: unknown. Hot.
  */
 CANCEL_API void cancel_progress(uint64_t done, uint64_t expected);
+
+/*
+ * What the current task is, told once it is known: a transaction after its BEGIN, a statement once
+ * it is parsed. The signature is what a culprit is recognised by when it returns; 0: unknown.
+ * Maintenance (a backup, FLUSH TABLES WITH READ LOCK, a checkpoint) stays where it waits and bars
+ * others: the holders it waits for go. Hot.
+ */
+CANCEL_API void cancel_set_signature(uint64_t signature);
+CANCEL_API void cancel_set_maintenance(bool maintenance);
 
 /* ---- Being cancelled ------------------------------------------------------------------------- */
 

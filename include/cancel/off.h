@@ -131,6 +131,16 @@ static inline void cancel_progress(uint64_t done, uint64_t expected)
 	(void)expected;
 }
 
+static inline void cancel_set_signature(uint64_t signature)
+{
+	(void)signature;
+}
+
+static inline void cancel_set_maintenance(bool maintenance)
+{
+	(void)maintenance;
+}
+
 static inline void cancel_set_action(cancel_action action, void *arg)
 {
 	(void)action;

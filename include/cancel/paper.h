@@ -116,6 +116,16 @@ static inline void setProgress(uint64_t done, uint64_t expected)
 	cancel_progress(done, expected);
 }
 
+static inline void setCancelSignature(uint64_t signature)
+{
+	cancel_set_signature(signature);
+}
+
+static inline void setCancelMaintenance(bool maintenance)
+{
+	cancel_set_maintenance(maintenance);
+}
+
 static inline void setCancelAction(cancel_action action, void *arg)
 {
 	cancel_set_action(action, arg);

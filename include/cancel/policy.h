@@ -102,7 +102,9 @@ enum cancel_task_flags {
 	CANCEL_THREAD = 1u << 2,    /* opted in to pthread_cancel */
 	CANCEL_RERUNNING = 1u << 3, /* cancelled once already: never again */
 	CANCEL_EXEMPT = 1u << 4,    /* excluded by configuration */
-	CANCEL_IGNORES = 1u << 7,   /* snapshots: it ignored two cancels and is left alone */
+	CANCEL_MAINTENANCE =
+		1u << 5,	  /* while it waits and bars others, the holders go and not it */
+	CANCEL_IGNORES = 1u << 7, /* snapshots: it ignored two cancels and is left alone */
 };
 
 struct cancel_ledger_task {
@@ -121,6 +123,7 @@ struct cancel_ledger_task {
 	uint8_t class_index;
 	uint8_t state; /* enum cancel_task_state */
 	uint8_t flags; /* enum cancel_task_flags */
+	uint8_t rank;  /* of its class: a waiter that ranks above the holders is not given up */
 };
 
 enum cancel_event_kind {
@@ -310,7 +313,8 @@ struct cancel_candidate {
 	bool dominated;		     /* another gains no less anywhere and more somewhere */
 	uint64_t score_micro;	     /* sum of contention x gain, whatever the policy */
 	uint64_t gain_micro[CANCEL_RESOURCES_MAX]; /* by resource: what its cancel would free */
-	uint64_t used_micro[CANCEL_RESOURCES_MAX]; /* the same so far, before the estimator */
+	uint64_t used_micro[CANCEL_RESOURCES_MAX]; /* the same so far, before the estimator; of a
+						      waiter that bars others, its wait */
 	uint32_t blame_ppm[CANCEL_RESOURCES_MAX]; /* share of the delay rooted at the resource, over
 						     three windows */
 	uint64_t age_ns, done, expected, remaining_ns; /* remaining: predicted, 0 unknown */

@@ -113,6 +113,7 @@ static void publish_options(const struct options *o)
 		snprintf(class->name, sizeof class->name, "%s", o->classes[i].name);
 		store_relaxed(&class->slo_ns, o->classes[i].slo_ns);
 		store_relaxed(&class->exempt, o->classes[i].exempt);
+		store_relaxed(&class->rank, o->classes[i].rank);
 	}
 	store_relaxed(&library_state.class_count, o->class_count);
 	store_relaxed(&library_state.max_tasks, o->max_tasks);

@@ -228,6 +228,7 @@ static int read_classes(struct options *o, const struct cancel_config *c)
 		snprintf(o->classes[i].name, CANCEL_NAME_MAX, "%s", c->classes[i].name);
 		o->classes[i].slo_ns = c->classes[i].slo_ns;
 		o->classes[i].exempt = c->classes[i].exempt;
+		o->classes[i].rank = c->classes[i].rank;
 	}
 	return 0;
 }

@@ -22,6 +22,7 @@ struct options {       /* as they are in force: nothing is 0 for "default" any m
 		char name[CANCEL_NAME_MAX];
 		uint64_t slo_ns;
 		bool exempt;
+		uint8_t rank;
 	} classes[CANCEL_CLASSES_MAX];
 	void (*log)(void *arg, const char *line);
 	void *log_arg;

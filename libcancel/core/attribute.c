@@ -10,12 +10,16 @@
  */
 #include "libcancel/core/attribute.h"
 
+#include "libcancel/core/barring.h"
+
 #include "libcancel/base/fixed.h"
 
 #include <string.h>
 
 #define NESTED_QUARTERS 5u /* waits may exceed the slot time they lie in by a quarter: stamps */
 #define QUIET_PERCENT	1u /* less of the time lost than this: nobody needs to be blamed */
+
+#define BARRED 0u /* in place of modes: whom only waiters bar that give way */
 
 struct flow {
 	struct attribution *a;
@@ -41,7 +45,9 @@ static uint64_t charged_ns(const struct flow *f, uint32_t r)
 
 static bool blocks(const struct flow *f, const struct use *use, uint8_t resource, uint8_t mask)
 {
-	return f->c->types[resource] != CANCEL_LOCK || (use->modes & mask);
+	if (f->c->types[resource] != CANCEL_LOCK)
+		return true;
+	return mask == BARRED ? use->bars : (use->modes & mask) != 0;
 }
 
 /* Use of the instance within the last `span_ns`, in which somebody waited: a slot held all along is
@@ -109,9 +115,10 @@ static void join_group(const struct flow *f, uint32_t index)
 	struct waiting *wait = &f->h->waits[index];
 	struct instance *instance = &f->c->instances[wait->instance];
 	if (f->c->types[wait->resource] == CANCEL_LOCK)
-		wait->blocked_by = blocked_by(f, instance, wait);
+		wait->blocked_by = wait->way == WAY_FREE ? BARRED : blocked_by(f, instance, wait);
 	for (uint32_t i = instance->first_group; i != NONE; i = f->h->waits[i].next_group) {
-		if (f->h->waits[i].blocked_by == wait->blocked_by) {
+		if (f->h->waits[i].blocked_by == wait->blocked_by &&
+			f->h->waits[i].way == wait->way) {
 			wait->group = i;
 			return;
 		}
@@ -190,7 +197,7 @@ static void spread(struct flow *f, const struct instance *instance, uint8_t mask
 			continue;
 		blame_ns = fixed_scale(delay_ns, use_within(f, use, span_ns), divisor_ns);
 		nobody_ns -= blame_ns;
-		kept_ns = passes ? pass_on(f, use, blame_ns) : blame_ns;
+		kept_ns = passes && !use->bars ? pass_on(f, use, blame_ns) : blame_ns;
 		use->blame_ns += kept_ns;
 		*rooted_ns += kept_ns;
 	}
@@ -247,6 +254,8 @@ static void spread_ended(struct flow *f)
 			continue;
 		for (uint32_t k = instance->first_group; k != NONE; k = f->h->waits[k].next_group)
 			mask |= f->h->waits[k].blocked_by;
+		if (instance->barring.go)
+			mask = BARRED;
 		left_ns[instance->resource] -= delay_ns;
 		spread(f, instance, mask, f->w->length_ns,
 			divisor_of(f, instance, mask, f->w->length_ns), delay_ns);
@@ -263,7 +272,9 @@ static bool hop(struct flow *f)
 	for (uint32_t i = 0; i < f->w->wait_count; i++) {
 		struct waiting *group = &f->h->waits[i];
 		const struct instance *instance = &f->c->instances[group->instance];
-		if (group->blame_ns)
+		if (group->blame_ns && group->way == WAY_BARS)
+			blame_nobody(f, group->resource, group->blame_ns);
+		else if (group->blame_ns)
 			spread(f, instance, group->blocked_by, span_of(f, instance),
 				group->divisor_ns, group->blame_ns);
 	}
@@ -341,6 +352,7 @@ static bool hand_on(struct flow *f)
 
 static void flow_all(struct flow *f)
 {
+	barring_find(f->c, f->h, f->ledger, f->w);
 	for (uint32_t i = 0; i < f->w->wait_count; i++)
 		join_group(f, i);
 	inject(f);

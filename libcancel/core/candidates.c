@@ -76,8 +76,9 @@ static void fill(const struct inputs *in, const uint32_t weight_ppm[CANCEL_RESOU
 	for (uint32_t r = 0; r < in->window->resource_count; r++) {
 		if (usages[r].blame_us == 0)
 			continue;
-		out->used_micro[r] = usages[r].used_micro;
-		out->gain_micro[r] = usage_estimate(in, input, usages[r].used_micro);
+		out->used_micro[r] = usages[r].used_micro + usages[r].waited_micro;
+		out->gain_micro[r] = fixed_plus(
+			usage_estimate(in, input, usages[r].used_micro), usages[r].freed_micro);
 		out->blame_ppm[r] =
 			fixed_ppm(usages[r].blame_us, attribute_rooted_us(in->attribution, r));
 	}

@@ -168,6 +168,7 @@ static void enlist(struct contended *c, struct past_task *past, struct use *use,
 	if (use->since_ns) {
 		instance->holder_count++;
 		instance->holder_task = use->task;
+		instance->present_modes |= use->modes;
 		instance->held = fixed_plus(instance->held, held);
 	}
 	c->uses[c->use_count] = *use;

@@ -19,6 +19,20 @@ struct use {
 	uint32_t next_of_instance, next_of_task;
 	uint8_t modes;	  /* LOCK */
 	uint8_t position; /* of the entry in its task's table */
+	bool bars;	  /* it holds nothing: it waits, and bars those behind it */
+};
+
+/* LOCK: waiters that bar others, against the holders they wait for. */
+struct barring {
+	uint64_t free_ns;	  /* delay of those whom no holder keeps out … */
+	uint64_t last_free_ns;	  /* … and since when the last of them waits */
+	uint64_t own_ns, loss_ns; /* of the barring waiters: delay, wait so far */
+	uint32_t count;
+	uint32_t longest;	   /* use of the holder in their way that has held longest */
+	uint8_t free_modes, modes; /* modes of those kept out; modes the barring wait for */
+	uint8_t rank;
+	bool stays; /* one of them must not go */
+	bool go;    /* they go, and not the holders */
 };
 
 struct instance {
@@ -36,12 +50,14 @@ struct instance {
 	uint32_t bucket;
 	uint32_t number; /* of the instance: table 17, queue 3 */
 	uint8_t resource;
-	uint8_t held_modes;    /* LOCK: held by anybody in the window */
+	uint8_t held_modes;    /* LOCK: held by anybody in the window … */
+	uint8_t present_modes; /* … or now */
 	uint32_t holder_count; /* who hold it now … */
 	uint32_t holder_task;  /* … one of them */
 	uint32_t sharers;      /* … those with blame: the k sharers of the gain */
 	bool awaited;	       /* what was given back here does not show yet */
 	bool barred;	       /* nobody is a candidate for what is lost here */
+	struct barring barring;
 };
 
 struct contended {

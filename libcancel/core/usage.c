@@ -45,6 +45,8 @@ static uint64_t idle_ns(const struct inputs *in, const struct use *use)
 static uint64_t used_ns(const struct inputs *in, const struct use *use)
 {
 	const struct cancel_ledger_entry *e = &in->ledger->entries[use->entry];
+	if (use->bars)
+		return fixed_minus(in->window->now_ns, e->waiting_since_ns);
 	const struct cancel_ledger_task *t = &in->ledger->tasks[use->task];
 	uint64_t slots =
 		in->contended->types[e->resource] == CANCEL_QUEUE ? fixed_max(e->held, 1) : 1;
@@ -53,6 +55,21 @@ static uint64_t used_ns(const struct inputs *in, const struct use *use)
 		fixed_min(e->hold_ns, fixed_scale(open_age_ns(in, t), slots, 1)));
 
 	return fixed_minus(held_ns, fixed_scale(idle_ns(in, use), slots, 1));
+}
+
+/* What the end of a waiter that bars others would free: the part of the delay that no holder
+ * causes, for as long as the holder is predicted to stay; each of several such waiters a part. */
+static uint64_t freed_micro(const struct inputs *in, const struct use *use)
+{
+	const struct instance *instance = &in->contended->instances[use->instance];
+	const struct use *holder = &in->contended->uses[instance->barring.longest];
+	struct cancel_estimate_input input;
+	uint64_t stays_micro;
+	usage_describe(in, &in->ledger->tasks[holder->task], &input);
+	stays_micro = usage_estimate(in, &input, used_ns(in, holder) / NS_PER_US);
+	return fixed_scale(stays_micro, instance->barring.free_ns,
+		fixed_max(fixed_minus(instance->delay_ns, instance->barring.own_ns), 1) *
+			instance->barring.count);
 }
 
 static uint64_t used_micro(const struct inputs *in, const struct use *use)
@@ -98,7 +115,12 @@ void usage_sum(const struct inputs *in, uint32_t task, uint64_t contended_mask, 
 		if (blame_us == 0)
 			continue; /* it holds something nobody waits for, or waits itself */
 		usages[r].blame_us += blame_us;
-		usages[r].used_micro += used_micro(in, use);
+		if (use->bars) {
+			usages[r].waited_micro += used_ns(in, use) / NS_PER_US;
+			usages[r].freed_micro += freed_micro(in, use);
+		} else {
+			usages[r].used_micro += used_micro(in, use);
+		}
 		if (in->contended->types[r] != CANCEL_MEMORY)
 			usages[r].hold_ns = fixed_max(usages[r].hold_ns, used_ns(in, use));
 	}
@@ -158,6 +180,6 @@ bool usage_is_significant(const struct inputs *in, const struct cancel_ledger_ta
 	uint64_t min_ns = min_use_ns(in);
 	if (in->contended->types[r] == CANCEL_MEMORY)
 		return evicts_much(in, t, r);
-	return usage->hold_ns >= min_ns ||
+	return usage->hold_ns >= min_ns || usage->freed_micro >= min_ns / NS_PER_US ||
 	       usage_estimate(in, input, usage->hold_ns / NS_PER_US) >= min_ns / NS_PER_US;
 }

@@ -28,6 +28,8 @@ struct usage {
 	uint64_t blame_us;   /* over three windows */
 	uint64_t used_micro; /* gain units so far */
 	uint64_t hold_ns;    /* LOCK, QUEUE: the longest of its uses */
+	/* Where it bars others by waiting: its wait so far, and what its end would free. */
+	uint64_t waited_micro, freed_micro;
 };
 
 /* Delay of three windows that ends at one use of a contended instance. */

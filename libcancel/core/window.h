@@ -58,6 +58,13 @@ struct past_task {
 	bool listed;   /* among the present window's suspects */
 };
 
+/* What keeps a waiter waiting, where waiters that bar others give way (barring.h). */
+enum way {
+	WAY_HELD, /* the holders, as everywhere else */
+	WAY_FREE, /* only waiters ahead */
+	WAY_BARS, /* it is such a waiter: its own wait is nobody's fault */
+};
+
 /* A wait of the present window: one entry whose wait time grew. */
 struct waiting {
 	uint64_t delta_ns;
@@ -73,6 +80,7 @@ struct waiting {
 	uint32_t next_of_task;
 	uint8_t resource, mode, blocked_by; /* LOCK: modes (bits) whose holders it waits for */
 	bool bears_slo, overdue;
+	uint8_t way; /* enum way */
 };
 
 struct window_resource {

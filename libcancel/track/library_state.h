@@ -20,6 +20,7 @@ struct library_class {
 	char name[CANCEL_NAME_MAX]; /* written at start */
 	_Atomic uint64_t slo_ns;    /* given at start, or stored by the controller once learned */
 	_Atomic bool exempt;
+	_Atomic uint8_t rank;
 };
 
 struct library_state {

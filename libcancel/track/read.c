@@ -17,6 +17,7 @@
 
 #include "libcancel/track/entry.h"
 #include "libcancel/track/eviction.h"
+#include "libcancel/track/library_state.h"
 #include "libcancel/track/state_word.h"
 #include "libcancel/track/task.h"
 
@@ -142,6 +143,7 @@ static void read_task(
 		.state = (uint8_t)public_state(state_in(word)),
 		.flags = load_acquire(&s->flags),
 	};
+	t->rank = load_relaxed(&library_state.classes[t->class_index % CANCEL_CLASSES_MAX].rank);
 }
 
 static uint8_t read_entries(const struct slot *s, uint64_t generation, uint64_t now_ns,

@@ -12,7 +12,7 @@
 #include "libcancel/track/state_word.h"
 #include "libcancel/track/totals.h"
 
-#define HOST_FLAGS (CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD)
+#define HOST_FLAGS (CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD | CANCEL_MAINTENANCE)
 
 static _Atomic uint64_t next_sequence = 1;
 static pthread_key_t thread_key;
@@ -342,6 +342,27 @@ struct cancel_task cancel_current(void)
 	struct slot *s = current_slot;
 	struct cancel_task task = { .id = s ? task_id(s) : 0 };
 	return task;
+}
+
+void cancel_set_signature(uint64_t signature)
+{
+	struct slot *s = current_slot;
+	if (unlikely(!s)) {
+		count_untracked();
+		return;
+	}
+	store_release(&s->signature, signature);
+}
+
+void cancel_set_maintenance(bool maintenance)
+{
+	struct slot *s = current_slot;
+	if (unlikely(!s)) {
+		count_untracked();
+		return;
+	}
+	uint8_t flags = load_relaxed(&s->flags) & (uint8_t)~CANCEL_MAINTENANCE;
+	store_release(&s->flags, (uint8_t)(flags | (maintenance ? CANCEL_MAINTENANCE : 0)));
 }
 
 void cancel_progress(uint64_t done, uint64_t expected)

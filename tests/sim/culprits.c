@@ -118,12 +118,34 @@ static void expect_the_holder_first(json_t *row)
 	assert_true(answer_number(row, "late_s") < 1.5);
 }
 
-static void behind_a_waiting_backup_the_long_holder_is_cancelled(void **state)
+static void expect_the_waiter_alone(json_t *row)
+{
+	assert_string_equal(answer_word(row, "first_target"), "waiter 2/2");
+	assert_true(answer_number(row, "cancels") == 1);
+	assert_true(answer_number(row, "wasted_s") == 0);
+	assert_true(answer_number(row, "late_s") < 0.5);
+}
+
+/* Removing the waiter frees everybody behind a holder that reads, and loses no work. */
+static void a_waiter_that_alone_bars_others_is_the_one_to_go(void **state)
+{
+	(void)state;
+	json_t *answer = tool_json("lane convoy --format json --seeds 2 --cancellable both,waiter "
+				   "--holder reads --duration-s 20");
+	assert_int_equal(for_rows(answer, "convoy", expect_the_waiter_alone), 2);
+	json_decref(answer);
+}
+
+static void behind_a_waiter_that_is_not_the_cure_the_long_holder_is_cancelled(void **state)
 {
 	(void)state;
 	json_t *answer = tool_json(
-		"lane convoy --format json --seeds 2 --cancellable both,holder --duration-s 20");
-	assert_int_equal(for_rows(answer, "convoy", expect_the_holder_first), 4);
+		"lane convoy --format json --seeds 2 --cancellable holder --duration-s 20");
+	assert_int_equal(for_rows(answer, "convoy", expect_the_holder_first), 2);
+	json_decref(answer);
+	answer = tool_json("lane convoy --format json --seeds 2 --cancellable both --holder writes "
+			   "--duration-s 20");
+	assert_int_equal(for_rows(answer, "convoy", expect_the_holder_first), 1);
 	json_decref(answer);
 }
 
@@ -160,7 +182,8 @@ int main(void)
 		cmocka_unit_test(a_late_cancel_does_not_heal),
 		cmocka_unit_test(dropping_abandoned_work_breaks_the_loop_that_a_cancel_cannot),
 		cmocka_unit_test(nothing_is_cancelled_where_there_is_no_culprit),
-		cmocka_unit_test(behind_a_waiting_backup_the_long_holder_is_cancelled),
+		cmocka_unit_test(a_waiter_that_alone_bars_others_is_the_one_to_go),
+		cmocka_unit_test(behind_a_waiter_that_is_not_the_cure_the_long_holder_is_cancelled),
 		cmocka_unit_test(a_lane_prints_the_same_bytes_twice),
 		cmocka_unit_test(nonsense_is_refused_in_one_line),
 	};

@@ -279,7 +279,8 @@ static struct cancel_task begin_task(struct backup *backup)
 		.key = wanted->key,
 		.signature = wanted->signature ? wanted->signature : statement_hash("backup"),
 		.class_index = wanted->class_index,
-		.flags = (uint8_t)(CANCEL_BACKGROUND | (cancellable ? CANCEL_CANCELLABLE : 0)),
+		.flags = (uint8_t)(CANCEL_BACKGROUND | CANCEL_MAINTENANCE |
+				   (cancellable ? CANCEL_CANCELLABLE : 0)),
 		.action = backup_action,
 		.action_arg = backup };
 	return createCancel(&options);

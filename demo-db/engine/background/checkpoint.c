@@ -141,7 +141,7 @@ static struct cancel_task begin_task(const char *what)
 {
 	const struct cancel_task_options options = { .struct_size = sizeof(options),
 		.signature = statement_hash(what),
-		.flags = CANCEL_BACKGROUND };
+		.flags = CANCEL_BACKGROUND | CANCEL_MAINTENANCE };
 	return createCancel(&options);
 }
 

@@ -28,6 +28,8 @@ static void every_call_does_nothing(void **state)
 	evictResource(r, currentCancel(), 1);
 	missResource(r, task);
 	setProgress(1, 2);
+	setCancelSignature(1);
+	setCancelMaintenance(true);
 	setCancelAction(NULL, NULL);
 	assert_false(cancelRequested());
 	assert_int_equal(blockCancel(), 0);

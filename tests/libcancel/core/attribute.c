@@ -187,6 +187,7 @@ static void a_waiter_that_blocks_passes_its_blame_to_its_holder(void **state)
 	scripted_hold(s, writer, lock, 0, RE);
 	scripted_hold(s, reader, lock, 0, AS);
 	step(s);
+	index_build->t.flags |= CANCEL_MAINTENANCE; /* it stays */
 	scripted_wait(s, index_build, lock, 0, SH);
 	s->now_ns += MS;
 	s->window_ns = 50 * MS;
@@ -230,6 +231,7 @@ static void waiters_with_equal_stamps_block_each_other(void **state)
 	scripted_hold(s, reader, lock, 0, CANCEL_SHARED);
 	step(s);
 	scripted_arrive(s, 1, lock, 0, CANCEL_SHARED);
+	backup->t.flags |= CANCEL_MAINTENANCE;
 	scripted_wait(s, backup, lock, 0, CANCEL_EXCLUSIVE);
 	step(s);
 	assert_ms(blame_ns(s, reader), 50);

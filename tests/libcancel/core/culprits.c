@@ -77,6 +77,7 @@ static void victims_behind_a_waiting_backup_blame_the_update_it_waits_for(void *
 	scripted_hold(s, update, global, 0, CANCEL_SHARED);
 	scripted_healthy(s, 10); /* alone it hurts nobody */
 	backup = scripted_task(s, 0);
+	backup->t.flags |= CANCEL_MAINTENANCE;
 	scripted_wait(s, backup, global, 0, CANCEL_EXCLUSIVE);
 	s->now_ns += MS;
 	scripted_until_decided(s, global, CANCEL_SHARED, 10);
@@ -105,6 +106,7 @@ static void a_chain_ends_at_the_one_who_does_not_wait(void **state)
 	scripted_wait(s, victim, table, 17, CANCEL_SHARED);
 	s->now_ns += MS;
 	backup = scripted_task(s, 0);
+	backup->t.flags |= CANCEL_MAINTENANCE;
 	scripted_wait(s, backup, global, 0, CANCEL_EXCLUSIVE);
 	s->now_ns += MS;
 	scripted_until_decided(s, global, CANCEL_SHARED, 10);

@@ -84,7 +84,7 @@ static void host_flags_cannot_claim_a_rerun(void **state)
 	(void)state;
 	struct cancel_task task = createCancel(&o);
 	assert_int_equal(inspect_current().task.flags,
-		CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD);
+		CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD | CANCEL_MAINTENANCE);
 	freeCancel(task);
 }
 
@@ -312,6 +312,44 @@ static void progress_is_seen(void **state)
 	freeCancel(task);
 }
 
+static void what_a_task_is_may_be_told_late(void **state)
+{
+	struct cancel_task_options maintenance = { .struct_size = sizeof maintenance,
+		.flags = CANCEL_MAINTENANCE | CANCEL_CANCELLABLE };
+	struct cancel_task task = createCancel(NULL);
+	(void)state;
+	assert_int_equal(inspect_current().task.signature, 0);
+	setCancelSignature(4711);
+	setCancelMaintenance(true);
+	assert_int_equal(inspect_current().task.signature, 4711);
+	assert_int_equal(inspect_current().task.flags, CANCEL_MAINTENANCE);
+	setCancelMaintenance(false);
+	assert_int_equal(inspect_current().task.flags, 0);
+	freeCancel(task);
+	setCancelSignature(1); /* no task: nothing to tell it of */
+	setCancelMaintenance(true);
+	task = createCancel(&maintenance);
+	assert_int_equal(inspect_current().task.signature, 0);
+	assert_int_equal(inspect_current().task.flags, CANCEL_MAINTENANCE | CANCEL_CANCELLABLE);
+	freeCancel(task);
+}
+
+static void the_rank_of_its_class_is_in_the_ledger(void **state)
+{
+	const struct cancel_class ranked[] = { { .name = "reads" },
+		{ .name = "backup", .rank = 3 } };
+	struct cancel_task_options options = { .struct_size = sizeof options, .class_index = 1 };
+	(void)state;
+	assert_int_equal(stopCancel(), 0);
+	start_with((struct cancel_config){ .classes = ranked, .class_count = 2 });
+	struct cancel_task task = createCancel(NULL);
+	assert_int_equal(inspect_current().task.rank, 0);
+	freeCancel(task);
+	task = createCancel(&options);
+	assert_int_equal(inspect_current().task.rank, 3);
+	freeCancel(task);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +370,8 @@ int main(void)
 		cmocka_unit_test(a_thread_that_ends_leaves_its_task_unbound),
 		cmocka_unit_test(a_task_begun_while_its_thread_ends_is_left_unbound_too),
 		cmocka_unit_test(progress_is_seen),
+		cmocka_unit_test(what_a_task_is_may_be_told_late),
+		cmocka_unit_test(the_rank_of_its_class_is_in_the_ledger),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }

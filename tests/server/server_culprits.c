@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom the server cancels when told to act. What chokes it here stays until somebody is cancelled or
+ * the test lets go of it, so that no test depends on how fast the machine is. */
+#include "patience.h"
+#include "wire_client.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define READERS	  8
+#define LONG_ROWS "8000" /* more than a client may leave unread */
+
+static struct wire_server server;
+static struct wire_client holder, waiter, boss, readers[READERS];
+
+static int clean(void **state)
+{
+	(void)state;
+	wire_server_clean(&server);
+	return 0;
+}
+
+static void start(void)
+{
+	static const char *const options[] = { "--workers", "16", "--set", "cancel.mode=act",
+		"--set", "cancel.slo_ms=20", "--set", "cancel.warm_up_ms=1", "--set",
+		"output.soft_kb=64", "--set", "output.soft_s=3600", NULL };
+	wire_server_start(&server, options);
+	wire_login(&holder, &server, "u");
+	wire_login(&waiter, &server, "u");
+	wire_login(&boss, &server, "boss");
+	for (int i = 0; i < READERS; i++)
+		wire_login(&readers[i], &server, "u");
+	assert_null(
+		strstr(wire_query(&boss, "create table t(n int); insert into t values (1)"), "E("));
+}
+
+static void stop(void)
+{
+	wire_close(&holder);
+	wire_close(&waiter);
+	wire_close(&boss);
+	for (int i = 0; i < READERS; i++)
+		wire_close(&readers[i]);
+	assert_int_equal(wire_server_stop(&server), 0);
+}
+
+static void wait_until(const char *sql)
+{
+	WAIT_UNTIL(strstr(wire_query(&boss, sql), "D(t)"));
+}
+
+/* A SELECT whose client does not read keeps its table; nobody else is in its way. */
+static void hold_the_table(void)
+{
+	wire_send_query(&holder,
+		"with recursive n(i) as (select 1 union all select i + 1 from n where i "
+		"< " LONG_ROWS ") select i, printf('%.100c', 'x') from n, t");
+	wait_until("select unread_bytes > 0 as t from cancel_sessions order by unread_bytes desc "
+		   "limit 1");
+}
+
+static void a_ddl_queue_gives_up_the_ddl(void **state)
+{
+	(void)state;
+	start();
+	hold_the_table();
+	wire_send_query(&waiter, "alter table t add column more int");
+	wait_until("select count(*) > 0 as t from cancel_tasks where waits_for = 'table_locks'");
+	for (int i = 0; i < READERS; i++)
+		wire_send_query(&readers[i], "select count(*) from t");
+	assert_string_equal(wire_talk(&waiter), "E(57014) Z(I)");
+	for (int i = 0; i < READERS; i++)
+		assert_non_null(strstr(wire_talk(&readers[i]), "C(SELECT 1) Z(I)"));
+	assert_non_null(strstr(wire_talk(&holder), "C(SELECT " LONG_ROWS ") Z(I)"));
+	assert_non_null(strstr(wire_query(&boss, "select count(*) from cancel_decisions"), "D(1)"));
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_ddl_queue_gives_up_the_ddl, clean),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
