@@ -46,7 +46,7 @@ static void a_ddl_queue_gives_up_the_ddl(void **state)
 	assert_int_equal(q.s->last.eligible_count, 1);
 	assert_int_equal(target->blame_ppm[q.table], CANCEL_PPM);
 	assert_int_equal(target->used_micro[q.table], 101000); /* its wait */
-	/* All of them, for as long as the SELECT has held: half of it is done, for all that is known */
+	/* Everybody, for as long as the SELECT has held: as far as is known half is done. */
 	assert_int_equal(target->gain_micro[q.table], 5101000);
 	scripted_event(q.s, CANCEL_EVENT_RELEASED, q.alter->t.id, 0);
 	scripted_end_all_but(q.s, q.select);
