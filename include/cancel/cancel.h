@@ -139,6 +139,7 @@ struct cancel_request { /* what an action is told */
 	uint64_t key;
 	uint64_t serial; /* of the decision; 0 for MANUAL */
 	enum cancel_reason reason;
+	enum cancel_strength strength; /* END_SESSION: it is unbound CANCEL_IDLE and holds on */
 };
 
 /*
@@ -156,7 +157,9 @@ struct cancel_task_options { /* zero = default */
 	uint64_t rollback_ns; /* the host's guess of what undoing would take; 0 unknown */
 	uint8_t class_index;  /* of config.classes; too large: class 0, counted */
 	uint8_t flags;	      /* CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD |
-				 CANCEL_MAINTENANCE */
+				 CANCEL_MAINTENANCE | CANCEL_ENDS_SESSION (an action that
+				 works while the task is unbound CANCEL_IDLE: without it an
+				 idle holder is named and not cancelled) */
 	cancel_action action; /* NULL: the task watches cancelRequested() */
 	void *action_arg;
 	uint64_t start_ns; /* 0: now; else cancel_now_ns() of its arrival: the episode opens

@@ -103,8 +103,9 @@ enum cancel_task_flags {
 	CANCEL_RERUNNING = 1u << 3, /* cancelled once already: never again */
 	CANCEL_EXEMPT = 1u << 4,    /* excluded by configuration */
 	CANCEL_MAINTENANCE =
-		1u << 5,	  /* while it waits and bars others, the holders go and not it */
-	CANCEL_IGNORES = 1u << 7, /* snapshots: it ignored two cancels and is left alone */
+		1u << 5, /* while it waits and bars others, the holders go and not it */
+	CANCEL_ENDS_SESSION = 1u << 6, /* its action works between statements, too */
+	CANCEL_IGNORES = 1u << 7,      /* snapshots: it ignored two cancels and is left alone */
 };
 
 struct cancel_ledger_task {
@@ -301,10 +302,16 @@ enum cancel_cause { /* why a task, or a verdict, was held back */
 	CANCEL_CAUSE_ACTION_STUCK,	/* a cancel action runs over its limit */
 	CANCEL_CAUSE_POLICY,		/* the policy chose nobody */
 	CANCEL_CAUSE_IGNORES_CANCELS,	/* it has ignored two and is left alone */
+	CANCEL_CAUSE_IDLE_HOLDER, /* it holds and does nothing, and its host can end no session */
 	CANCEL_CAUSE_COUNT,
 };
 /* A short name with hyphens ("short-hold"), never NULL. */
 const char *cancel_cause_name(enum cancel_cause cause);
+
+enum cancel_strength { /* what it takes to stop a task */
+	CANCEL_END_STATEMENT = 1,
+	CANCEL_END_SESSION, /* it has none: it holds on between two (an idle transaction) */
+};
 
 struct cancel_candidate {
 	uint64_t task, key, sequence, signature; /* as in the ledger */
@@ -356,6 +363,7 @@ struct cancel_decision {
 	bool acted;	 /* false in monitor mode, and where it could not be sent */
 	bool escalation; /* second and last attempt on the same task */
 	bool returning;	 /* another task of its class and signature was decided before */
+	enum cancel_strength strength;
 	const char *policy, *estimator;
 	struct cancel_candidate target, runner_up;     /* runner_up.task 0: there was none */
 	uint32_t top_resource;			       /* the most contended of the score */

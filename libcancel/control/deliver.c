@@ -38,6 +38,8 @@ static void run_action(struct slot *s, const struct delivery *d)
 		.key = load_relaxed(&s->key),
 		.serial = d->serial,
 		.reason = d->reason,
+		.strength = load_relaxed(&s->episode_start_ns) ? CANCEL_END_STATEMENT
+							       : CANCEL_END_SESSION,
 	};
 	if (cold->action) {
 		cold->action(&request, cold->action_arg);

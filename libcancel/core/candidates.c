@@ -28,6 +28,8 @@ static enum cancel_cause exclusion_cause(
 		return CANCEL_CAUSE_ALREADY_CANCELLED;
 	if (t->state == CANCEL_BLOCKED)
 		return CANCEL_CAUSE_BLOCKED;
+	if (t->episode_start_ns == 0 && !(t->flags & CANCEL_ENDS_SESSION))
+		return CANCEL_CAUSE_IDLE_HOLDER;
 	if (marks & MARK_NAMED && !in->settings->act)
 		return CANCEL_CAUSE_MONITOR;
 	if (marks & MARK_ASKED)

@@ -254,6 +254,7 @@ static void take_task(struct pass *p)
 	*seen = mark;
 	past->first_wait = past->first_use = NONE;
 	past->listed = false;
+	past->idle = t->episode_start_ns == 0;
 	past->end.signature = t->signature;
 	past->end.active_ns = t->active_ns;
 	past->end.class_index = t->class_index;

@@ -55,6 +55,7 @@ struct past_task {
 	uint32_t first_wait, first_use; /* lists of the present window */
 	uint8_t entry_count;
 	uint8_t marks; /* enum past_mark */
+	bool idle;     /* in no episode */
 	bool listed;   /* among the present window's suspects */
 };
 

@@ -70,6 +70,7 @@ static void put_decision(struct line *l, const struct cancel_decision_record *r)
 	put_flag(l, "acted", d->acted);
 	put_flag(l, "escalation", d->escalation);
 	put_flag(l, "returning", d->returning);
+	put_string(l, "ends", d->strength == CANCEL_END_SESSION ? "session" : "statement");
 	put_string(l, "policy", d->policy ? d->policy : "");
 	put_string(l, "estimator", d->estimator ? d->estimator : "");
 	put_number(l, "score_micro", d->target.score_micro);

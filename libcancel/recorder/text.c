@@ -18,8 +18,11 @@ static double whole(uint64_t micro)
 
 static const char *what_happened(const struct cancel_decision *d)
 {
+	bool idle = d->strength == CANCEL_END_SESSION;
 	if (!d->acted)
-		return "would be cancelled";
+		return idle ? "would be cancelled while idle" : "would be cancelled";
+	if (idle)
+		return d->escalation ? "cancelled again while idle" : "cancelled while idle";
 	return d->escalation ? "cancelled again" : "cancelled";
 }
 

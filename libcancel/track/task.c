@@ -12,7 +12,9 @@
 #include "libcancel/track/state_word.h"
 #include "libcancel/track/totals.h"
 
-#define HOST_FLAGS (CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD | CANCEL_MAINTENANCE)
+#define HOST_FLAGS                                                                                 \
+	(CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD | CANCEL_MAINTENANCE |             \
+		CANCEL_ENDS_SESSION)
 
 static _Atomic uint64_t next_sequence = 1;
 static pthread_key_t thread_key;

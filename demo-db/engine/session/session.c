@@ -362,7 +362,7 @@ static uint8_t task_flags(const struct db_session *session)
 	uint32_t flags = session->request.flags;
 	uint8_t task = flags & (DB_BACKGROUND | DB_VIEW) ? CANCEL_BACKGROUND : 0;
 	if (!(flags & (DB_EXEMPT | DB_VIEW)) && !session->engine->options.no_action)
-		task |= CANCEL_CANCELLABLE;
+		task |= CANCEL_CANCELLABLE | CANCEL_ENDS_SESSION;
 	if (session->request.function)
 		task |= CANCEL_THREAD;
 	return task;

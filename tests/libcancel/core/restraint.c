@@ -234,6 +234,30 @@ static void a_task_in_a_blocked_phase_or_rerunning_is_never_chosen(void **state)
 	}
 }
 
+/* Idle in its transaction: ending a statement does nothing to it. */
+static void an_idle_holder_is_named_unless_its_host_can_end_sessions(void **state)
+{
+	(void)state;
+	for (int able = 0; able <= 1; able++) {
+		struct scripted *s = scripted_new(NULL);
+		uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+		struct scripted_task *holder = scripted_culprit(s, lock);
+		holder->t.episode_start_ns = 0;
+		holder->t.flags |= able ? CANCEL_ENDS_SESSION : 0;
+		scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 30);
+		assert_int_equal(s->cancels, able);
+		if (able) {
+			assert_int_equal(s->last.target.task, holder->t.id);
+			assert_int_equal(s->last.strength, CANCEL_END_SESSION);
+		} else {
+			assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
+			assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_IDLE_HOLDER);
+			assert_int_equal(s->verdict.held.task, holder->t.id);
+		}
+		scripted_free(s);
+	}
+}
+
 /* Most of the blame is with tasks that may not be cancelled: the other's cancel would not help. */
 static void a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one(void **state)
 {
@@ -418,6 +442,7 @@ int main(void)
 		cmocka_unit_test(all_stuck_without_a_known_reason_stays_an_overload),
 		cmocka_unit_test(a_healthy_burst_is_nothing),
 		cmocka_unit_test(a_task_in_a_blocked_phase_or_rerunning_is_never_chosen),
+		cmocka_unit_test(an_idle_holder_is_named_unless_its_host_can_end_sessions),
 		cmocka_unit_test(a_minor_sharer_is_not_cancelled_in_place_of_an_exempt_one),
 		cmocka_unit_test(a_task_missing_from_one_ledger_comes_back_without_a_past),
 		cmocka_unit_test(no_verdict_comes_before_the_warm_up_is_over),

@@ -83,8 +83,9 @@ static void host_flags_cannot_claim_a_rerun(void **state)
 	struct cancel_task_options o = { .struct_size = sizeof o, .flags = 0xff };
 	(void)state;
 	struct cancel_task task = createCancel(&o);
-	assert_int_equal(inspect_current().task.flags,
-		CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_THREAD | CANCEL_MAINTENANCE);
+	assert_int_equal(inspect_current().task.flags, CANCEL_CANCELLABLE | CANCEL_BACKGROUND |
+							       CANCEL_THREAD | CANCEL_MAINTENANCE |
+							       CANCEL_ENDS_SESSION);
 	freeCancel(task);
 }
 
