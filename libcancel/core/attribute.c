@@ -33,12 +33,18 @@ struct flow {
 	uint64_t nobody_ns[CANCEL_RESOURCES_MAX]; /* QUEUE: due to slots held by ended tasks */
 };
 
+/* As judged; where nobody looked closer, as declared. */
+static enum cancel_resource_type type_of(const struct flow *f, uint32_t r)
+{
+	return f->a->blamed ? f->c->types[r] : f->ledger->resources[r].type;
+}
+
 /* Delay of r that counts: all of it, but of a pool only the stalls some evictor is charged with. A
  * task's own cold misses are its work. */
 static uint64_t charged_ns(const struct flow *f, uint32_t r)
 {
 	const struct window_resource *res = &f->w->resources[r];
-	if (f->ledger->resources[r].type == CANCEL_MEMORY)
+	if (type_of(f, r) == CANCEL_MEMORY)
 		return fixed_min(res->wait_ns, res->use_ns);
 	return res->wait_ns;
 }
@@ -72,7 +78,7 @@ static uint64_t divisor_of(
 	case CANCEL_MEMORY:
 		return fixed_max(f->w->resources[instance->resource].use_ns, instance->use_ns);
 	case CANCEL_QUEUE:
-		whole_ns = span_ns * fixed_max(res->capacity, 1);
+		whole_ns = fixed_times(span_ns, fixed_max(res->capacity, 1));
 		break;
 	case CANCEL_LOCK:
 		break;

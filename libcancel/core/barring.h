@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * barring.h - waiters that bar others: those behind them would get in beside the holders, but
- * queues are first come, first served. Of such a waiter and the holders it waits for, who should go?
+ * queues are first come, first served. Of such a waiter and the holders it waits for, who goes?
  */
 #ifndef CANCEL_CORE_BARRING_H
 #define CANCEL_CORE_BARRING_H

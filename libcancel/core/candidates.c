@@ -193,6 +193,21 @@ static void keep_held(struct candidates *c, const struct cancel_contender *conte
 		c->held[at] = *contender;
 }
 
+/* Who would be the culprit, were it not gone before a cancel could help. One of many sharers would
+ * not be. */
+static void keep_brief(
+	struct candidates *c, const struct inputs *in, const struct cancel_candidate *candidate)
+{
+	for (uint32_t r = 0; r < in->window->resource_count; r++) {
+		uint32_t ppm = candidate->blame_ppm[r];
+		if (c->contention_ppm[r] == 0 || ppm < in->settings->explained_ppm ||
+			ppm < c->brief.blame_ppm ||
+			(ppm == c->brief.blame_ppm && candidate->sequence > c->brief.sequence))
+			continue;
+		c->brief = candidates_contender(candidate, r);
+	}
+}
+
 /* Of the many sharers with a trace of blame each, most end here. */
 static bool is_negligible(const struct candidates *c, const struct inputs *in, uint32_t task)
 {
@@ -224,6 +239,8 @@ static void weigh(struct candidates *c, const struct inputs *in, uint32_t task)
 	c->by_cause[cause]++;
 	fill(in, cause ? c->weight_ppm : c->contention_ppm, t, usages, &input, &candidate);
 	candidate.held_back = cause;
+	if (cause == CANCEL_CAUSE_SHORT_HOLD)
+		keep_brief(c, in, &candidate);
 	if (cause == CANCEL_CAUSE_NONE) {
 		keep_eligible(c, in, &candidate, t->slot, significant_mask);
 		return;
@@ -411,6 +428,7 @@ static void weigh_again(struct candidates *c, const struct inputs *in)
 	}
 	memset(c->by_cause, 0, sizeof c->by_cause);
 	c->count = c->held_count = c->seen_count = c->eligible_count = 0;
+	c->brief = (struct cancel_contender){ 0 };
 	weigh_all(c, in);
 }
 

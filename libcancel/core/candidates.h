@@ -32,6 +32,7 @@ struct candidates {
 	uint64_t contended_mask;	 /* resources (bits) that count … */
 	uint64_t barred_mask;		 /* … and of those the ones with such instances */
 	struct cancel_contender blocker; /* the strongest of them, by blame; task 0: none */
+	struct cancel_contender brief;	 /* who carries most of those that hold too short */
 	uint32_t top_resource;		 /* the most contended of the score */
 	/* Share of each resource's delay that its candidates have together, kept or not. */
 	uint64_t explained_ppm[CANCEL_RESOURCES_MAX];

@@ -16,7 +16,8 @@
 
 #include <string.h>
 
-#define NEVER UINT64_MAX
+#define NEVER	 UINT64_MAX
+#define FULL_PPM 900000u /* of a pool's units */
 
 /* The index of an instance, or NONE; `bucket` is where it is or would be. */
 static uint32_t find(const struct contended *c, uint8_t resource, uint32_t number, uint32_t *bucket)
@@ -133,8 +134,8 @@ static uint64_t max_use_ns(const struct contended *c, const struct cancel_ledger
 	case CANCEL_LOCK:
 		return w->length_ns;
 	case CANCEL_QUEUE:
-		return w->length_ns *
-		       fixed_max(e->held, fixed_max(ledger->resources[e->resource].capacity, 1));
+		return fixed_times(w->length_ns,
+			fixed_max(e->held, fixed_max(ledger->resources[e->resource].capacity, 1)));
 	case CANCEL_MEMORY:
 		break;
 	}
@@ -225,12 +226,40 @@ static void add_uses(struct contended *c, struct history *h, const struct cancel
 	}
 }
 
-static void take_resources(
-	struct contended *c, const struct cancel_ledger *ledger, const struct window *w)
+static uint64_t units_held(const struct history *h, const struct cancel_ledger *ledger, uint32_t r)
+{
+	uint64_t held = 0;
+	for (uint32_t i = 0; i < ledger->task_count; i++) {
+		const struct cancel_ledger_task *t = &ledger->tasks[i];
+		uint32_t count = window_entry_count(ledger, t);
+		if (t->slot >= h->task_limit)
+			continue;
+		for (uint32_t k = 0; k < count; k++) {
+			const struct cancel_ledger_entry *e = &ledger->entries[t->first_entry + k];
+			held = fixed_plus(held, e->resource == r ? e->held : 0);
+		}
+	}
+	return held;
+}
+
+/* Misses of a pool that still fills up are nobody's fault. */
+static bool is_granted(const struct history *h, const struct cancel_ledger *ledger,
+	const struct window *w, uint32_t r)
+{
+	const struct cancel_ledger_resource *res = &ledger->resources[r];
+	const struct history_totals *totals = &h->totals[r];
+	return res->type == CANCEL_MEMORY && w->resources[r].wait_ns && res->capacity &&
+	       totals->evicted.highest == 0 && totals->use.highest == 0 &&
+	       w->resources[r].use_ns == 0 &&
+	       fixed_ppm(units_held(h, ledger, r), res->capacity) >= FULL_PPM;
+}
+
+static void take_resources(struct contended *c, const struct history *h,
+	const struct cancel_ledger *ledger, const struct window *w)
 {
 	for (uint32_t r = 0; r < w->resource_count; r++) {
 		const struct cancel_ledger_resource *res = &ledger->resources[r];
-		c->types[r] = res->type;
+		c->types[r] = is_granted(h, ledger, w, r) ? CANCEL_QUEUE : res->type;
 		memcpy(c->conflicts[r], lock_modes_in_force(res->conflicts),
 			sizeof c->conflicts[r]);
 	}
@@ -239,7 +268,7 @@ static void take_resources(
 void contended_build(struct contended *c, struct history *h, const struct cancel_ledger *ledger,
 	const struct window *w)
 {
-	take_resources(c, ledger, w);
+	take_resources(c, h, ledger, w);
 	c->overflow = w->overflow;
 	for (uint32_t i = 0; i < w->wait_count; i++)
 		add_waiter(c, ledger, w, &h->waits[i]);

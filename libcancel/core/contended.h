@@ -68,6 +68,8 @@ struct contended {
 	uint32_t instance_count, use_count;
 	bool overflow; /* something did not fit: nobody is blamed in this window */
 	uint8_t conflicts[CANCEL_RESOURCES_MAX][CANCEL_LOCK_MODES_MAX];
+	/* A pool from which nobody ever evicted and that is nearly full is given out by grants: it
+	 * is judged as a QUEUE of units, in which who holds is in the way. */
 	enum cancel_resource_type types[CANCEL_RESOURCES_MAX];
 };
 

@@ -106,6 +106,11 @@ static bool work_shrinks(struct detect *d, uint64_t now_ns)
 	return recent + tolerance(before) < before;
 }
 
+uint64_t detect_onset_ns(const struct detect *d, uint64_t task)
+{
+	return d->onset_task == task && d->other_onset_ns ? d->other_onset_ns : d->onset_ns;
+}
+
 bool detect_drains(const struct detect *d)
 {
 	const struct detect_sample *newest = sample_at(d, 0), *before = sample_at(d, 1);
@@ -124,15 +129,30 @@ static bool is_late(struct detect *d, const struct window *w, const struct setti
 	return stuck || (d->late_share_ppm >= s->late_share_ppm && d->late_tasks >= s->late_tasks);
 }
 
+/* When somebody but the one that began the row was first late in this window; 0: nobody was. */
+static uint64_t other_late_ns(const struct detect *d, const struct window *w)
+{
+	uint64_t late_ns = w->first_late_task == d->late_task ? w->other_late_ns : w->first_late_ns;
+	if (w->late)
+		return w->start_ns;
+	return late_ns ? fixed_max(w->start_ns, late_ns) : 0;
+}
+
 /* The row of windows with any noticeable lateness that the onset lies in. */
 static void follow_lateness(
 	struct detect *d, const struct window *w, const struct settings *s, bool late)
 {
 	bool any = late || (d->late_tasks && d->late_share_ppm >= s->late_share_ppm);
-	if (!any)
-		d->late_since_ns = 0;
-	else if (d->late_since_ns == 0)
+	if (!any) {
+		d->late_since_ns = d->other_since_ns = 0;
+		return;
+	}
+	if (d->late_since_ns == 0) {
 		d->late_since_ns = w->late ? w->start_ns : fixed_max(w->start_ns, w->first_late_ns);
+		d->late_task = w->late ? 0 : w->first_late_task;
+	}
+	if (d->other_since_ns == 0)
+		d->other_since_ns = other_late_ns(d, w);
 }
 
 static void follow_suspicion(struct detect *d, const struct window *w, bool raw, bool late)
@@ -142,6 +162,8 @@ static void follow_suspicion(struct detect *d, const struct window *w, bool raw,
 		d->suspicious = true;
 		d->suspected_ns = w->now_ns;
 		d->onset_ns = fixed_min(d->late_since_ns, w->now_ns);
+		d->onset_task = d->late_task;
+		d->other_onset_ns = fixed_min(d->other_since_ns, w->now_ns);
 	}
 	if (!d->suspicious)
 		return;

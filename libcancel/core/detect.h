@@ -25,19 +25,26 @@ struct detect {
 	uint32_t clean_windows;	 /* in a row, while suspicious */
 	uint64_t clean_since_ns; /* start of that row */
 	uint64_t late_since_ns;	 /* start of the running row of late windows, 0 = none */
+	uint64_t late_task;	 /* the one whose lateness began it; 0: a completed one's */
+	uint64_t other_since_ns; /* when another than that was late, 0 = not yet */
 	/* What the step found. */
 	bool suspicious;
 	bool confirmed; /* this window and one of the two before met the rule */
 	bool warm;	/* long enough since start to judge */
 	bool ended;	/* a suspicion ended with this window */
 	uint32_t late_share_ppm, late_tasks;
-	uint64_t onset_ns, suspected_ns; /* of the running suspicion */
-	uint64_t recovered_ns;		 /* when the ended one really was over */
+	uint64_t onset_ns, suspected_ns;     /* of the running suspicion */
+	uint64_t onset_task, other_onset_ns; /* as above, when it began */
+	uint64_t recovered_ns;		     /* when the ended one really was over */
 };
 
 /* `stuck`: somebody waits for more than three times its SLO on something held. */
 void detect_step(struct detect *detect, const struct window *window,
 	const struct settings *settings, bool stuck);
+
+/* The onset of the running suspicion for the victims of this task: a culprit that misses its own
+ * SLO before it harms anybody does not begin it. */
+uint64_t detect_onset_ns(const struct detect *detect, uint64_t task);
 
 /* Is noticeably less work in flight than a window ago? For right after a release: the suspicion
  * itself looks further back. */

@@ -11,7 +11,7 @@
 /* How many waited for the instance on average, x 1e6. Of a pool, stalls that somebody caused. */
 static uint64_t delay_ppm(const struct effect_view *v, const struct instance *instance)
 {
-	uint64_t delay_ns = v->contended->types[instance->resource] == CANCEL_MEMORY
+	uint64_t delay_ns = v->ledger->resources[instance->resource].type == CANCEL_MEMORY
 				    ? v->attribution->rooted_ns[instance->resource]
 				    : instance->delay_ns;
 	return fixed_scale(delay_ns, CANCEL_PPM, v->window->length_ns);
@@ -55,8 +55,9 @@ static struct instance *find(const struct blamed_instance *b, const struct effec
 	return index == NONE ? NULL : &v->contended->instances[index];
 }
 
-/* The ledger shows room where somebody waits: it has not reached them yet. A pool that is kept full
- * by evicting never has room. */
+/* The ledger shows room where somebody waits: it has not reached them yet. (Not asked of a pool:
+ * one that is kept full by evicting never has room, and of one given out by grants somebody may
+ * want more than there is.) */
 static bool has_room(const struct effect_view *v, const struct instance *instance)
 {
 	const struct cancel_ledger_resource *res = &v->ledger->resources[instance->resource];
@@ -73,7 +74,7 @@ static bool shows_at(const struct blamed_instance *b, const struct effect_view *
 	if (delay_ppm(v, instance) <=
 		b->delay_ppm - fixed_scale(b->delay_ppm, b->share_ppm, CANCEL_PPM) / 2)
 		return true;
-	return v->contended->types[b->resource] != CANCEL_MEMORY && !has_room(v, instance);
+	return v->ledger->resources[b->resource].type != CANCEL_MEMORY && !has_room(v, instance);
 }
 
 bool effect_shows(const struct effect *e, const struct effect_view *v)
@@ -108,7 +109,7 @@ uint64_t effect_wait_ns(const struct effect *e, const struct drains *d, const st
 			longest_ns = fixed_max(longest_ns, d->last_ns[b->resource][k]);
 		if (d->count[b->resource])
 			wait_ns = fixed_max(wait_ns, 2 * longest_ns);
-		else if (v->contended->types[b->resource] != CANCEL_MEMORY)
+		else if (v->ledger->resources[b->resource].type != CANCEL_MEMORY)
 			wait_ns = most_ns;
 	}
 	return fixed_min(wait_ns, fixed_max(most_ns, least_ns));

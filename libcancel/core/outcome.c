@@ -49,7 +49,7 @@ void outcomes_add(struct outcomes *o, const struct cancel_decision *decision, ui
 	*record = (struct outcome_record){
 		.outcome = { .serial = decision->serial,
 			.task = decision->target.task,
-			.times = { .onset_ns = detect->onset_ns,
+			.times = { .onset_ns = decision->onset_ns,
 				.suspected_ns = detect->suspected_ns,
 				.decided_ns = decision->decided_ns } },
 		.slot = slot,

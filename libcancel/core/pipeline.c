@@ -220,7 +220,7 @@ static void decide(struct cancel_pipeline *p, const struct cancel_ledger *ledger
 	d->blamed_mask = candidates_scored(c);
 	memcpy(d->contention_ppm, p->contention.ppm, sizeof d->contention_ppm);
 	d->late_share_ppm = p->detect.late_share_ppm;
-	d->onset_ns = p->detect.onset_ns;
+	d->onset_ns = detect_onset_ns(&p->detect, d->target.task);
 	d->decided_ns = p->window.now_ns;
 	d->candidate_count = c->seen_count;
 	d->eligible_count = c->eligible_count;
@@ -243,8 +243,8 @@ static void report_no_candidate(const struct candidates *c, struct cancel_verdic
 	bool awaited =
 		c->awaited &&
 		(c->blocker.task == 0 || c->blocker.held_back == CANCEL_CAUSE_ALREADY_CANCELLED);
-	v->held = c->blocker;
-	v->held_back = c->blocker.task ? c->blocker.held_back : CANCEL_CAUSE_NO_CULPRIT;
+	v->held = c->blocker.task ? c->blocker : c->brief;
+	v->held_back = v->held.task ? v->held.held_back : CANCEL_CAUSE_NO_CULPRIT;
 	if (awaited)
 		v->held_back = v->held.held_back = CANCEL_CAUSE_AWAIT_RELEASE;
 	if (!awaited && v->held_back != CANCEL_CAUSE_MONITOR)

@@ -97,6 +97,15 @@ uint64_t usage_blame_us(const struct inputs *in, const struct use *use)
 		&past_usages(in->history, slot)[use->position], in->window->number);
 }
 
+/* Of a unit of memory: with millions held every hold would be long. */
+static uint64_t hold_ns(const struct inputs *in, const struct use *use, uint8_t r)
+{
+	uint64_t units = in->ledger->resources[r].type == CANCEL_MEMORY
+				 ? in->ledger->entries[use->entry].held
+				 : 1;
+	return used_ns(in, use) / fixed_max(units, 1);
+}
+
 void usage_sum(const struct inputs *in, uint32_t task, uint64_t contended_mask, bool open,
 	struct usage usages[CANCEL_RESOURCES_MAX])
 {
@@ -122,8 +131,16 @@ void usage_sum(const struct inputs *in, uint32_t task, uint64_t contended_mask, 
 			usages[r].used_micro += used_micro(in, use);
 		}
 		if (in->contended->types[r] != CANCEL_MEMORY)
-			usages[r].hold_ns = fixed_max(usages[r].hold_ns, used_ns(in, use));
+			usages[r].hold_ns = fixed_max(usages[r].hold_ns, hold_ns(in, use, r));
 	}
+}
+
+/* Progress is of the present episode. A task that had others before, or began anew, is more than
+ * what it tells of: a transaction keeps its locks when this statement ends. */
+static bool tells_all(const struct inputs *in, const struct cancel_ledger_task *t)
+{
+	uint64_t before_ns = fixed_minus(t->active_ns, open_age_ns(in, t));
+	return !in->history->tasks[t->slot].restarted && before_ns <= STAMP_ERROR_NS;
 }
 
 void usage_describe(const struct inputs *in, const struct cancel_ledger_task *t,
@@ -134,8 +151,8 @@ void usage_describe(const struct inputs *in, const struct cancel_ledger_task *t,
 	for (uint32_t i = past->first_use; i != NONE; i = in->contended->uses[i].next_of_task)
 		longest_ns = fixed_max(longest_ns, present_hold_ns(in, &in->contended->uses[i]));
 	*input = (struct cancel_estimate_input){
-		.done = t->progress_done,
-		.expected = t->progress_expected,
+		.done = tells_all(in, t) ? t->progress_done : 0,
+		.expected = tells_all(in, t) ? t->progress_expected : 0,
 		.since_advance_ns = fixed_minus(in->window->now_ns, past->advanced_ns),
 		.rollback_ns = t->rollback_ns,
 		.class_median_ns =

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #define NS_PER_S	   1000000000ull
-#define STAMP_ERROR_NS	   20000000ull /* two coarse stamps */
-#define STALE_NS	   NS_PER_S    /* late for so long and running: no news */
-#define OVERDUE_SLOS	   3u	       /* a wait this many times the SLO is a sign of its own */
+#define STALE_NS	   NS_PER_S /* late for so long and running: no news */
+#define OVERDUE_SLOS	   3u	    /* a wait this many times the SLO is a sign of its own */
 #define DECAY_STEPS_PER_S  1024u
 #define DECAY_HALVINGS_MAX 32u
 #define FALLS_MAX	   2u /* ledgers in a row */
@@ -214,6 +213,17 @@ static void take_entries(struct pass *p)
 	}
 }
 
+static void note_late(struct window *w, uint64_t task, uint64_t late_ns)
+{
+	if (w->first_late_ns == 0 || late_ns < w->first_late_ns) {
+		w->other_late_ns = w->first_late_ns;
+		w->first_late_ns = late_ns;
+		w->first_late_task = task;
+	} else if (w->other_late_ns == 0 || late_ns < w->other_late_ns) {
+		w->other_late_ns = late_ns;
+	}
+}
+
 /* An episode over its SLO counts as late while it is held up, or has only just become late. A task
  * that merely keeps running has an SLO that is too short for it. It is counted apart, so that three
  * reports are not an overload of everything else. */
@@ -231,8 +241,7 @@ static void take_episode(struct pass *p, uint64_t *open_ns)
 		return;
 	}
 	p->w->late_in_flight++;
-	if (p->w->first_late_ns == 0 || p->w->now_ns - late_ns < p->w->first_late_ns)
-		p->w->first_late_ns = p->w->now_ns - late_ns;
+	note_late(p->w, t->id, p->w->now_ns - late_ns);
 }
 
 static void take_task(struct pass *p)
@@ -259,6 +268,7 @@ static void take_task(struct pass *p)
 	past->end.active_ns = t->active_ns;
 	past->end.class_index = t->class_index;
 	past->end.cancelled |= t->state >= CANCEL_DELIVERING;
+	past->restarted |= t->progress_done < past->done;
 	if (t->progress_done != past->done) {
 		past->done = t->progress_done;
 		past->advanced_ns = p->w->now_ns;

@@ -11,8 +11,9 @@
 
 #include <cancel/policy.h>
 
-#define NONE	      UINT32_MAX
-#define BLAME_WINDOWS 3u /* blame is judged over so many */
+#define NONE	       UINT32_MAX
+#define STAMP_ERROR_NS 20000000ull /* two coarse stamps */
+#define BLAME_WINDOWS  3u	   /* blame is judged over so many */
 
 /* What the previous ledger said of one entry. `use` is the hold time of a LOCK, the slot time of a
  * QUEUE and the stalls caused of a MEMORY resource: what blame is shared out by. */
@@ -54,9 +55,10 @@ struct past_task {
 	uint64_t done, advanced_ns;	/* progress, and when it last grew */
 	uint32_t first_wait, first_use; /* lists of the present window */
 	uint8_t entry_count;
-	uint8_t marks; /* enum past_mark */
-	bool idle;     /* in no episode */
-	bool listed;   /* among the present window's suspects */
+	uint8_t marks;	/* enum past_mark */
+	bool idle;	/* in no episode */
+	bool restarted; /* its progress fell: what it tells is of one part of it */
+	bool listed;	/* among the present window's suspects */
 };
 
 /* What keeps a waiter waiting, where waiters that bar others give way (barring.h). */
@@ -95,10 +97,12 @@ struct window {
 	uint64_t start_ns, now_ns, length_ns;
 	uint32_t number; /* from 1 */
 	uint64_t completed, late;
-	uint64_t active_ns;	/* of SLO-bearing tasks in open episodes */
-	uint64_t wait_ns;	/* over all resources */
-	uint64_t first_late_ns; /* when the earliest of late_in_flight passed its SLO, 0 = none */
-	uint64_t slo_ns;	/* the smallest SLO of those who waited, 0 = nobody */
+	uint64_t active_ns; /* of SLO-bearing tasks in open episodes */
+	uint64_t wait_ns;   /* over all resources */
+	/* When the earliest of late_in_flight passed its SLO, 0 = none; and the earliest of the
+	 * other tasks. */
+	uint64_t first_late_ns, first_late_task, other_late_ns;
+	uint64_t slo_ns; /* the smallest SLO of those who waited, 0 = nobody */
 	uint32_t in_flight, late_in_flight;
 	uint32_t stale_in_flight; /* late for over a second, and running all the same */
 	uint32_t wait_count;

@@ -426,6 +426,13 @@ void cancel_progress(uint64_t done, uint64_t expected)
 	pthread_mutex_unlock(&mutex);
 }
 
+void cancel_set_signature(uint64_t signature)
+{
+	pthread_mutex_lock(&mutex);
+	require(current != NULL && signature);
+	pthread_mutex_unlock(&mutex);
+}
+
 void cancel_set_action(cancel_action action, void *arg)
 {
 	pthread_mutex_lock(&mutex);

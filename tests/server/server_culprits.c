@@ -80,10 +80,72 @@ static void a_ddl_queue_gives_up_the_ddl(void **state)
 	stop();
 }
 
+static void is_known_by(const char *sql)
+{
+	char text[512];
+	snprintf(text, sizeof text,
+		"select count(*) > 0 as t from cancel_tasks where statement = '%s'", sql);
+	assert_non_null(strstr(wire_query(&boss, text), "D(t)"));
+}
+
+static void a_transaction_is_known_by_what_it_does(void **state)
+{
+	(void)state;
+	start();
+	wire_query(&holder, "begin");
+	is_known_by("begin");
+	wire_query(&holder, "select n from t");
+	is_known_by("select n from t");
+	wire_query(&holder, "select n + 1 from t");
+	is_known_by("select n from t");
+	wire_query(&holder, "lock table t in row exclusive mode");
+	is_known_by("lock table t in row exclusive mode");
+	wire_query(&holder, "update t set n = 2");
+	is_known_by("lock table t in row exclusive mode");
+	wire_query(&holder, "commit");
+	wire_query(&holder, "begin");
+	is_known_by("begin");
+	stop();
+}
+
+/* How often somebody of this process was decided for such a reason. */
+static int decided(uint32_t process, const char *reason)
+{
+	char sql[256];
+	int count = -1;
+	snprintf(sql, sizeof sql,
+		"select count(*) from cancel_decisions where process = %u and reason like '%s'",
+		process, reason);
+	sscanf(strstr(wire_query(&boss, sql), "D("), "D(%d", &count);
+	return count;
+}
+
+/* Two transactions have nothing in common but their BEGIN. */
+static void another_transaction_has_not_returned(void **state)
+{
+	static const char *const holds[] = { "lock table t", "update t set n = 3" };
+	(void)state;
+	start();
+	for (int round = 0; round < 2; round++) {
+		wire_query(&holder, "begin");
+		wire_query(&holder, holds[round]);
+		for (int i = 0; i < READERS; i++)
+			wire_send_query(&readers[i], "update t set n = n + 1");
+		for (int i = 0; i < READERS; i++)
+			assert_non_null(strstr(wire_talk(&readers[i]), "C(UPDATE 1) Z(I)"));
+		assert_true(decided(holder.process, "%") > round);
+		wire_query(&holder, "rollback");
+	}
+	assert_int_equal(decided(holder.process, "%returned%"), 0);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(a_ddl_queue_gives_up_the_ddl, clean),
+		cmocka_unit_test_teardown(a_transaction_is_known_by_what_it_does, clean),
+		cmocka_unit_test_teardown(another_transaction_has_not_returned, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -506,6 +506,7 @@ static int run_any(struct db_session *session)
 		return failure_set(&session->run.failure, DB_EFAILED, NULL);
 	if (session->request.flags & DB_FAIL_BLOCK)
 		return failure_set(&session->run.failure, DB_EFAILED, NULL);
+	session_task_name(session);
 	if (session->request.function)
 		return host_execute(session);
 	if (verb_is_control(verb))

@@ -385,6 +385,31 @@ static __attribute__((noinline)) void create_task(struct db_session *session)
 	session->task = createCancel(&options);
 }
 
+/* How much a statement tells of the transaction it is in: BEGIN tells nothing, a change or a lock
+ * more than a look. */
+static uint8_t weight_of(enum verb verb)
+{
+	if (verb_is_control(verb))
+		return verb == VERB_LOCK ? 2 : 0;
+	return verb == VERB_EMPTY ? 0 : verb == VERB_SELECT || verb == VERB_EXPLAIN ? 1 : 2;
+}
+
+/* A block is known by the first of its most telling statements, a session outside one by the
+ * statement in hand. */
+void session_task_name(struct db_session *session)
+{
+	struct transaction *transaction = &session->transaction;
+	uint8_t weight = weight_of(session->run.verb);
+	if (!session->task.id)
+		return;
+	if (transaction->state == TX_NONE && session->task_unit == DB_TASK_SESSION)
+		setCancelSignature(session->run.signature);
+	if (transaction->state != TX_BLOCK || weight <= transaction->known_by)
+		return;
+	transaction->known_by = weight;
+	setCancelSignature(session->run.signature);
+}
+
 static bool may_need_no_task(const struct db_session *session)
 {
 	const struct db_request *request = &session->request;

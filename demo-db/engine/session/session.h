@@ -45,6 +45,7 @@ struct transaction { /* the engine's own idea of it, never SQLite's */
 	bool snapshot; /* BEGIN is open, REPEATABLE READ */
 	enum cancelled_by abort_unreported; /* rolled back while idle; the client does not know */
 	uint64_t start_ns;
+	uint8_t known_by; /* weight of the statement its task is known by, see session_task_name */
 };
 
 /* The statement in hand. Written by the thread that brings or runs it. */
@@ -186,6 +187,8 @@ bool session_abort_idle(struct db_session *session, enum cancelled_by by);
  * others. */
 void session_task_begin(struct db_session *session);
 void session_task_show(struct db_session *session);
+/* Tells what the task runs, once that is known. */
+void session_task_name(struct db_session *session);
 void session_task_end(struct db_session *session);
 void session_task_discard(struct db_session *session);
 

@@ -313,6 +313,64 @@ static void one_task_that_waits_three_slos_is_enough(void **state)
 	scripted_free(s);
 }
 
+/* Work memory: it is given out and given back, and nobody evicts. */
+static void who_holds_memory_that_others_wait_for_is_found(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t memory = scripted_resource(s, CANCEL_MEMORY, 1000);
+	struct scripted_task *sort, *small;
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	small = scripted_task(s, 0);
+	scripted_hold(s, small, memory, 0, 100);
+	sort = scripted_task(s, 0);
+	scripted_hold(s, sort, memory, 0, 850);
+	scripted_until_decided(s, memory, 0, 10);
+	assert_int_equal(s->cancels, 1);
+	assert_int_equal(s->last.target.task, sort->t.id);
+	assert_int_equal(s->last.runner_up.task, small->t.id);
+	/* 85 % of the memory for 100 ms */
+	assert_int_equal(s->last.target.used_micro[memory], 85000);
+	assert_true(s->last.target.blame_ppm[memory] >= 840000);
+	scripted_free(s);
+}
+
+/* Cold misses of a pool that still fills up. */
+static void nobody_is_to_blame_for_a_pool_that_is_not_full(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t pool = scripted_resource(s, CANCEL_MEMORY, 1000);
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	scripted_hold(s, scripted_task(s, 0), pool, 0, 850);
+	scripted_until_decided(s, pool, 0, 20);
+	assert_int_equal(s->decisions, 0);
+	scripted_free(s);
+}
+
+/* Nine of ten rows of this statement are read; its transaction has run others before. */
+static void progress_of_a_statement_is_not_that_of_its_transaction(void **state)
+{
+	(void)state;
+	for (int earlier = 0; earlier <= 1; earlier++) {
+		struct scripted *s = scripted_new(NULL);
+		uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+		struct scripted_task *transaction = scripted_culprit(s, lock);
+		transaction->active_ns = earlier ? S : 0;
+		transaction->t.progress_done = 90;
+		transaction->t.progress_expected = 100;
+		scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);
+		assert_int_equal(s->decisions, 1);
+		if (earlier)
+			assert_int_equal(
+				s->last.target.gain_micro[lock], s->last.target.used_micro[lock]);
+		else
+			assert_true(s->last.target.gain_micro[lock] <
+				    s->last.target.used_micro[lock] / 5);
+		scripted_free(s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +386,9 @@ int main(void)
 		cmocka_unit_test(stalls_of_a_lock_holder_are_passed_on_to_the_evictor),
 		cmocka_unit_test(a_deadlock_ends_and_one_of_it_is_cancelled),
 		cmocka_unit_test(one_task_that_waits_three_slos_is_enough),
+		cmocka_unit_test(who_holds_memory_that_others_wait_for_is_found),
+		cmocka_unit_test(nobody_is_to_blame_for_a_pool_that_is_not_full),
+		cmocka_unit_test(progress_of_a_statement_is_not_that_of_its_transaction),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,6 +264,28 @@ static void an_outcome_is_timed_from_onset_to_recovery(void **state)
 	scripted_free(s);
 }
 
+/* A report with an SLO of its own is late before it harms anybody. */
+static void the_onset_is_that_of_the_first_victim(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	struct scripted_task *report;
+	uint64_t harm_ns;
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	report = scripted_task(s, SCRIPTED_SLO_NS);
+	scripted_hold(s, report, lock, 0, CANCEL_EXCLUSIVE);
+	for (uint32_t i = 0; i < 8; i++) /* late alone, and nothing else completes */
+		scripted_step(s);
+	harm_ns = s->now_ns;
+	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);
+	assert_int_equal(s->last.target.task, report->t.id);
+	assert_int_equal(s->last.onset_ns, harm_ns + SCRIPTED_SLO_NS);
+	scripted_step(s);
+	assert_int_equal(s->last_outcome.times.onset_ns, harm_ns + SCRIPTED_SLO_NS);
+	scripted_free(s);
+}
+
 static void a_rerun_is_reported_with_its_wait_and_never_cancelled(void **state)
 {
 	struct scripted *s = scripted_new(NULL);
@@ -295,6 +317,7 @@ static void one_slow_rollback_does_not_protect_the_next(void **state)
 	struct scripted *s = scripted_new(NULL);
 	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
 	struct scripted_task *culprit = scripted_culprit(s, lock);
+	struct scripted_task *next;
 	uint64_t begin_ns;
 	(void)state;
 	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);
@@ -308,7 +331,13 @@ static void one_slow_rollback_does_not_protect_the_next(void **state)
 	scripted_healthy(s, 40);
 	s->decisions = 0;
 	begin_ns = s->now_ns;
-	scripted_hold(s, scripted_task(s, 0), lock, 0, CANCEL_EXCLUSIVE);
+	next = scripted_task(s, 0);
+	scripted_hold(s, next, lock, 0, CANCEL_EXCLUSIVE);
+	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 10);
+	/* a cancel takes longer than that, and so it is told */
+	assert_int_equal(s->verdict.held_back, CANCEL_CAUSE_SHORT_HOLD);
+	assert_int_equal(s->verdict.held.task, next->t.id);
+	assert_int_equal(s->verdict.overload, CANCEL_REGULAR);
 	scripted_until_decided(s, lock, CANCEL_EXCLUSIVE, 100);
 	assert_int_equal(s->decisions, 1);
 	assert_int_equal(s->now_ns - begin_ns, S); /* not the five that the first took */
@@ -350,6 +379,7 @@ int main(void)
 		cmocka_unit_test(what_monitor_mode_named_is_cancelled_once_told_to_act),
 		cmocka_unit_test(a_culprit_that_comes_again_is_recognised),
 		cmocka_unit_test(an_outcome_is_timed_from_onset_to_recovery),
+		cmocka_unit_test(the_onset_is_that_of_the_first_victim),
 		cmocka_unit_test(a_rerun_is_reported_with_its_wait_and_never_cancelled),
 		cmocka_unit_test(one_slow_rollback_does_not_protect_the_next),
 		cmocka_unit_test(a_slot_reused_starts_clean),
