@@ -193,17 +193,11 @@ static int measure_world(struct sim_run *run)
 
 static int run_speed(struct sim_run *run)
 {
-	const struct sim_column columns[] = {
-		{ "engine", NULL, 0 },
-		{ "load_qps", NULL, 0 },
-		{ "requests", NULL, 0 },
-		{ "seconds", NULL, 4 },
-		{ "requests_per_s", NULL, 0 },
-		{ "memory_bytes", NULL, 0 },
-		{ "bytes_per_queued", NULL, 2 },
-	};
+	static const char columns[] =
+		"engine|load_qps|requests|seconds:4|requests_per_s|memory_bytes|"
+		"bytes_per_queued:2";
 	struct sim_table *table =
-		SIM_TABLE(run, "speed", "Simulated requests a second on one core", columns);
+		sim_table(run, "speed", "Simulated requests a second on one core", columns);
 	struct speed sums[ENGINES] = { 0 };
 	bool flat = true;
 	for (size_t i = 0; i < sim_count(run, "load"); i++) {

@@ -24,8 +24,6 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-#define FIXED_COLUMNS 7
-
 struct row {
 	struct sim_gated_server setup;
 	struct sim_gated_server_result result;
@@ -64,23 +62,11 @@ static void put_scope(struct sim_run *run, struct sim_table *table, const struct
 
 static void put_table(struct sim_run *run, const struct row *rows, size_t count, uint32_t levels)
 {
-	struct sim_column columns[FIXED_COLUMNS + SIM_LEVELS_MAX] = {
-		{ "scope", NULL, 0 },
-		{ "gate", NULL, 0 },
-		{ "rule", NULL, 0 },
-		{ "goodput_qps", NULL, 1 },
-		{ "p99_ms", NULL, 1 },
-		{ "rejected", NULL, 0 },
-		{ "cursor", NULL, 0 },
-	};
-	char names[SIM_LEVELS_MAX][24];
-	for (uint32_t level = 0; level < levels; level++) {
-		snprintf(names[level], sizeof(names[level]), "p%u_success_pct", level);
-		columns[FIXED_COLUMNS + level] = (struct sim_column){ names[level], NULL, 1 };
-	}
-	struct sim_table *table = sim_report_table(run->report, "gates",
-		"Goodput and success by level (p0 the highest)", SIM_TABLE_ALL, columns,
-		FIXED_COLUMNS + levels);
+	struct sim_table *table =
+		sim_table(run, "gates", "Goodput and success by level (p0 the highest)",
+			"scope|gate|rule|goodput_qps:1|p99_ms:1|rejected|cursor");
+	for (uint32_t level = 0; level < levels; level++)
+		sim_columns(table, "p%u_success_pct:1", level);
 	for (size_t i = 0; i < count; i++)
 		put_scope(run, table, &rows[i], "second half", &rows[i].result.second_half);
 	for (size_t i = 0; i < count; i++)

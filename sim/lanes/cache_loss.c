@@ -210,19 +210,12 @@ static void put_row(
 
 static int run_cache_loss(struct sim_run *run)
 {
-	const struct sim_column columns[] = {
-		{ "cure", NULL, 0 },
-		{ "before_qps", "goodput", 0 },
-		{ "before_hit_pct", NULL, 1 },
-		{ "after_qps", "goodput", 0 },
-		{ "ci95", "+-", 0 },
-		{ "after_hit_pct", NULL, 1 },
-		{ "database_asked_qps", "after", 0 },
-		{ "healed", "seeds", 0 },
-		{ "heal_s", "after the loss", 1 },
-	};
+	static const char columns[] =
+		"cure|before_qps goodput|before_hit_pct:1|after_qps goodput|ci95 +-|"
+		"after_hit_pct:1|database_asked_qps after|healed seeds|"
+		"heal_s:1 after the loss";
 	struct sim_table *table =
-		SIM_TABLE(run, "cache_loss", "Before the cache was lost, and long after", columns);
+		sim_table(run, "cache_loss", "Before the cache was lost, and long after", columns);
 	struct sim_plot *plot = sim_report_plot(
 		run->report, run->lane->what, "second", "goodput, requests a second", 0);
 	size_t count = sim_count(run, "cure"), done = 0;

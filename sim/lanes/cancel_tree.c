@@ -44,21 +44,11 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "target", NULL, 0 },
-	{ "children", NULL, 0 },
-	{ "link", NULL, 0 },
-	{ "lease_ms", NULL, 0 },
-	{ "first_release_ms", "from the tables' taking", 1 },
-	{ "last_release_ms", NULL, 1 },
-	{ "last_release_ci95", "+-", 1 },
-	{ "late_s", NULL, 2 },
-	{ "late_s_ci95", "+-", 2 },
-	{ "cancels", "by the core", 1 },
-	{ "wrong_cancels", NULL, 1 },
-	{ "orphan_s", "held for a dead root", 2 },
-	{ "root_stopped_ms", NULL, 1 },
-};
+static const char columns[] =
+	"target|children|link|lease_ms|first_release_ms:1 from the tables' taking|"
+	"last_release_ms:1|last_release_ci95:1 +-|late_s:2|late_s_ci95:2 +-|"
+	"cancels:1 by the core|wrong_cancels:1|orphan_s:2 held for a dead root|"
+	"root_stopped_ms:1";
 
 enum { FIRST, LAST, LATE, CANCELS, WRONG, ORPHAN, STOPPED, FIGURES };
 static const int figures[] = { FIRST, LAST, SIM_CI95(LAST), LATE, SIM_CI95(LATE), CANCELS, WRONG,
@@ -179,7 +169,7 @@ static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_se
 static int run_cancel_tree(struct sim_run *run)
 {
 	struct sim_table *table =
-		SIM_TABLE(run, "trees", "A cancel at the leaf of a call tree", columns);
+		sim_table(run, "trees", "A cancel at the leaf of a call tree", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "When the last table is free",
 		"link: 0 good, 1 late, 2 lossy, 3 cut", "seconds", SIM_AXIS_LOG_Y);
 	size_t ways = sim_combinations(run, ways_by);

@@ -28,17 +28,9 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "scenario", NULL, 0 },
-	{ "gate", NULL, 0 },
-	{ "rule", NULL, 0 },
-	{ "budget_per_s", NULL, 0 },
-	{ "retry_on_reject", NULL, 0 },
-	{ "goodput_qps", "second half", 1 },
-	{ "p0_success_pct", "second half", 1 },
-	{ "whole_goodput_qps", NULL, 1 },
-	{ "heal_second", NULL, 0 },
-};
+static const char columns[] =
+	"scenario|gate|rule|budget_per_s|retry_on_reject|goodput_qps:1 second half|"
+	"p0_success_pct:1 second half|whole_goodput_qps:1|heal_second";
 
 enum { OVERLOAD, OUTAGE };
 
@@ -136,7 +128,7 @@ static int run_composition(struct sim_run *run)
 	size_t most = 2 * sim_count(run, "scenario") * sim_count(run, "gate") *
 		      sim_count(run, "rule") * sim_count(run, "budget");
 	struct combination *all = sim_alloc(most, sizeof(*all));
-	struct sim_table *table = SIM_TABLE(
+	struct sim_table *table = sim_table(
 		run, "composition", "Gate, budget, both: sustained overload and outage", columns);
 	struct sim_plot *plots[2] = { NULL };
 	size_t count = plan(run, all);

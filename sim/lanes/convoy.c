@@ -35,21 +35,10 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "holder", NULL, 0 },
-	{ "cancellable", NULL, 0 },
-	{ "first_target", "share of seeds", 0 },
-	{ "decided_ms", "from the stall", 1 },
-	{ "drained_ms", "from the stall", 1 },
-	{ "late_s", NULL, 2 },
-	{ "late_s_ci95", "+-", 2 },
-	{ "in_slo_pct", NULL, 2 },
-	{ "cancels", NULL, 1 },
-	{ "wrong_cancels", NULL, 1 },
-	{ "wasted_s", NULL, 2 },
-	{ "holder_done", NULL, 0 },
-	{ "waiter_done", NULL, 0 },
-};
+static const char columns[] =
+	"holder|cancellable|first_target share of seeds|decided_ms:1 from the stall|"
+	"drained_ms:1 from the stall|late_s:2|late_s_ci95:2 +-|in_slo_pct:2|cancels:1|"
+	"wrong_cancels:1|wasted_s:2|holder_done|waiter_done";
 
 enum { DECIDED, DRAINED, LATE, SLO, CANCELS, WRONG, WASTED, FIGURES };
 static const int figures[] = { SIM_IF_ANY(DECIDED), SIM_IF_ANY(DRAINED), LATE, SIM_CI95(LATE), SLO,
@@ -176,7 +165,7 @@ static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_
 
 static int run_convoy(struct sim_run *run)
 {
-	struct sim_table *table = SIM_TABLE(
+	struct sim_table *table = sim_table(
 		run, "convoy", "A long holder, an exclusive waiter, readers behind", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "Late seconds",
 		"may be cancelled: 0 both, 1 holder, 2 waiter, 3 nobody; 4 the waiter gives up",

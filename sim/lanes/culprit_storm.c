@@ -45,28 +45,11 @@ struct sum { /* of one combination */
 	const char *policy;
 };
 
-static const struct sim_column columns[] = {
-	{ "load_qps", NULL, 0 },
-	{ "hold_s", NULL, 3 },
-	{ "policy", NULL, 0 },
-	{ "culprit_retries", NULL, 0 },
-	{ "heals", NULL, 0 },
-	{ "heal_second", NULL, 0 },
-	{ "decided_ms", "from the lock", 1 },
-	{ "time_to_release_ms", "from the lock", 1 },
-	{ "holds", NULL, 0 },
-	{ "kept_out", NULL, 0 },
-	{ "release_sum_ms", NULL, 1 },
-	{ "survivable_ms", "closed form", 1 },
-	{ "closed_form_heals", "of the sum", 0 },
-	{ "late_s", NULL, 1 },
-	{ "success_pct", NULL, 2 },
-	{ "cancels", NULL, 0 },
-	{ "wrong_cancels", NULL, 0 },
-	{ "victims_stopped", NULL, 0 },
-	{ "reports_stopped", NULL, 0 },
-	{ "end", NULL, 0 },
-};
+static const char columns[] =
+	"load_qps|hold_s:3|policy|culprit_retries|heals|heal_second|"
+	"decided_ms:1 from the lock|time_to_release_ms:1 from the lock|holds|kept_out|"
+	"release_sum_ms:1|survivable_ms:1 closed form|closed_form_heals of the sum|"
+	"late_s:1|success_pct:2|cancels|wrong_cancels|victims_stopped|reports_stopped|end";
 
 static struct sim_storm read_storm(
 	const struct sim_run *run, uint64_t load, uint64_t hold_ns, uint32_t culprit_retries)
@@ -175,35 +158,20 @@ static int run_one(
 
 static struct tables new_tables(struct sim_run *run)
 {
-	static const struct sim_column window_columns[] = {
-		{ "second", NULL, 0 },
-		{ "offered", NULL, 0 },
-		{ "rejected", NULL, 0 },
-		{ "goodput", NULL, 0 },
-		{ "in_server", NULL, 0 },
-		{ "policy", NULL, 0 },
-	};
-	static const struct sim_column loop_columns[] = {
-		{ "load_qps", NULL, 0 },
-		{ "hold_s", NULL, 3 },
-		{ "policy", NULL, 0 },
-		{ "loop", NULL, 0 },
-		{ "requests", NULL, 0 },
-		{ "late_or_failed_pct", NULL, 2 },
-		{ "p99_ms", "of successes", 1 },
-		{ "max_ms", NULL, 1 },
-	};
+	static const char window_columns[] = "second|offered|rejected|goodput|in_server|policy";
+	static const char loop_columns[] =
+		"load_qps|hold_s:3|policy|loop|requests|late_or_failed_pct:2|"
+		"p99_ms:1 of successes|max_ms:1";
 	struct tables tables = {
 		.runs = sim_report_table(run->report, "runs", "A culprit takes the lock at 30 s",
-			SIM_TABLE_ALL, columns, sizeof columns / sizeof *columns),
+			SIM_TABLE_ALL, columns),
 		.windows = sim_report_table(run->report, "windows",
-			"A row a second, first load and hold", SIM_TABLE_DATA_ONLY, window_columns,
-			sizeof window_columns / sizeof *window_columns),
+			"A row a second, first load and hold", SIM_TABLE_DATA_ONLY, window_columns),
 		.goodput = sim_report_plot(
 			run->report, "Goodput", "second", "requests a second", SIM_AXIS_LINEAR),
 	};
 	if (sim_int(run, "users"))
-		tables.loops = SIM_TABLE(
+		tables.loops = sim_table(
 			run, "loops", "What an open and a closed loop see of it", loop_columns);
 	return tables;
 }

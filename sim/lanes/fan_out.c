@@ -80,17 +80,9 @@ static double optimal_pct(const struct lane *lane)
 
 /* ---- M^1 … M^4 and the two overloaded services ---- */
 
-static const struct sim_column depth_columns[] = {
-	{ "workload", NULL, 0 },
-	{ "policy", NULL, 0 },
-	{ "success_pct", "of tasks", 1 },
-	{ "ci95", "+-", 1 },
-	{ "optimal_pct", "f_sat/f", 1 },
-	{ "of_optimal_pct", NULL, 0 },
-	{ "random_pct", "p^k", 1 },
-	{ "wasted_pct", "of M's work", 1 },
-	{ "attempts_per_request", NULL, 2 },
-};
+static const char depth_columns[] =
+	"workload|policy|success_pct:1 of tasks|ci95:1 +-|optimal_pct:1 f_sat/f|"
+	"of_optimal_pct|random_pct:1 p^k|wasted_pct:1 of M's work|attempts_per_request:2";
 
 static int depth_row(struct lane *lane, struct sim_table *table, enum policy policy, uint32_t front,
 	struct sim_series *series)
@@ -121,7 +113,7 @@ static int part_depth(struct lane *lane)
 {
 	struct sim_run *run = lane->run;
 	struct sim_table *table =
-		SIM_TABLE(run, "depth", "Tasks that call M one to four times", depth_columns);
+		sim_table(run, "depth", "Tasks that call M one to four times", depth_columns);
 	struct sim_plot *plot = sim_report_plot(run->report,
 		"Success of tasks that call the overloaded service k times",
 		"calls a task makes, k", "tasks that succeed, %", SIM_AXIS_LINEAR);
@@ -142,7 +134,7 @@ static int part_depth(struct lane *lane)
 static int part_two(struct lane *lane)
 {
 	struct sim_run *run = lane->run;
-	struct sim_table *table = SIM_TABLE(
+	struct sim_table *table = sim_table(
 		run, "two", "Tasks that call two overloaded services once each", depth_columns);
 	for (size_t i = 0; i < sim_count(run, "policy"); i++)
 		if (depth_row(lane, table, (enum policy)sim_item(run, "policy", i), SIM_FANOUT_BOTH,
@@ -158,16 +150,12 @@ static const enum policy starters[] = { DAGOR_R, DAGOR_Q };
 
 static int part_start(struct lane *lane)
 {
-	const struct sim_column columns[] = {
-		{ "feed_qps", NULL, 0 },
-		{ "dagor_r_shed_pct", "250 ms response", 2 },
-		{ "dagor_q_shed_pct", "20 ms queuing", 2 },
-		{ "queuing_ms", "dagor-q", 2 },
-		{ "response_ms", "dagor-q", 1 },
-	};
+	static const char columns[] = "feed_qps|dagor_r_shed_pct:2 250 ms response|"
+				      "dagor_q_shed_pct:2 20 ms queuing|queuing_ms:2 dagor-q|"
+				      "response_ms:1 dagor-q";
 	struct sim_run *run = lane->run;
 	struct sim_table *table =
-		SIM_TABLE(run, "start", "Share of M^1's requests refused, by feed", columns);
+		sim_table(run, "start", "Share of M^1's requests refused, by feed", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "Where shedding starts",
 		"first requests at M a second", "refused, %", SIM_AXIS_LINEAR);
 	struct sim_series *series[STARTERS];
@@ -207,17 +195,11 @@ static int part_start(struct lane *lane)
 
 static int part_mixed(struct lane *lane)
 {
-	const struct sim_column columns[] = {
-		{ "policy", NULL, 0 },
-		{ "m1_pct", NULL, 1 },
-		{ "m2_pct", NULL, 1 },
-		{ "m3_pct", NULL, 1 },
-		{ "m4_pct", NULL, 1 },
-		{ "ci95", "+-, widest", 1 },
-		{ "fairness", "lowest/highest", 2 },
-	};
+	static const char columns[] =
+		"policy|m1_pct:1|m2_pct:1|m3_pct:1|m4_pct:1|ci95:1 +-, widest|"
+		"fairness:2 lowest/highest";
 	struct sim_run *run = lane->run;
-	struct sim_table *table = SIM_TABLE(run, "mixed",
+	struct sim_table *table = sim_table(run, "mixed",
 		"A mixed load: success by kind of task, a quarter of the requests each", columns);
 	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
 		enum policy policy = (enum policy)sim_item(run, "policy", i);
@@ -248,17 +230,11 @@ static int part_mixed(struct lane *lane)
 
 static int part_reject(struct lane *lane)
 {
-	const struct sim_column columns[] = {
-		{ "policy", NULL, 0 },
-		{ "reject_cost_us", NULL, 0 },
-		{ "m2_success_pct", NULL, 1 },
-		{ "ci95", "+-", 1 },
-		{ "rejected_by_m", "by M itself", 0 },
-		{ "refused_upstream", "by its callers", 0 },
-	};
+	static const char columns[] = "policy|reject_cost_us|m2_success_pct:1|ci95:1 +-|"
+				      "rejected_by_m by M itself|refused_upstream by its callers";
 	static const enum policy compared[] = { DAGOR_Q, DAGOR_Q_UPSTREAM };
 	struct sim_run *run = lane->run;
-	struct sim_table *table = SIM_TABLE(run, "reject",
+	struct sim_table *table = sim_table(run, "reject",
 		"What a reject costs M, and callers that refuse before sending (M^2)", columns);
 	for (size_t i = 0; i < sizeof(compared) / sizeof(compared[0]); i++) {
 		for (size_t j = 0; j < sim_count(run, "reject_cost_us"); j++) {

@@ -204,22 +204,14 @@ static int play(struct sim_run *run, enum scheme scheme, uint64_t seed, struct s
 	return status;
 }
 
-static const struct sim_column columns[] = {
-	{ "scheme", NULL, 0 },
-	{ "honest_pct", "success", 1 },
-	{ "gamer_pct", "success", 1 },
-	{ "gamer_ci95", "+-", 1 },
-	{ "relogins_per_s", NULL, 1 },
-	{ "goodput_qps", NULL, 1 },
-	{ "p5_pct", "honest users", 1 },
-	{ "median_pct", "honest users", 1 },
-	{ "p95_pct", "honest users", 1 },
-	{ "starved_pct", "honest users", 1 },
-};
+static const char columns[] =
+	"scheme|honest_pct:1 success|gamer_pct:1 success|gamer_ci95:1 +-|"
+	"relogins_per_s:1|goodput_qps:1|p5_pct:1 honest users|median_pct:1 honest users|"
+	"p95_pct:1 honest users|starved_pct:1 honest users";
 
 static int run_gaming(struct sim_run *run)
 {
-	struct sim_table *table = SIM_TABLE(run, "gaming",
+	struct sim_table *table = sim_table(run, "gaming",
 		"Success of honest users and of those who log in anew; a user's share over all "
 		"rotations",
 		columns);

@@ -71,14 +71,9 @@ static struct sim_cell formula_of(double seconds)
 
 static void budgets(struct sim_run *run)
 {
-	const struct sim_column columns[] = {
-		{ "budget_per_s", NULL, 0 },
-		{ "heal_second", NULL, 0 },
-		{ "formula_s", NULL, 1 },
-		{ "drain_per_s", NULL, 1 },
-		{ "heal_second_burst_1", NULL, 0 },
-	};
-	struct sim_table *table = SIM_TABLE(run, "budgets", "Healing time by budget", columns);
+	static const char columns[] =
+		"budget_per_s|heal_second|formula_s:1|drain_per_s:1|heal_second_burst_1";
+	struct sim_table *table = sim_table(run, "budgets", "Healing time by budget", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what,
 		"budget, retries a second", "healed at second", SIM_AXIS_LOG_Y);
 	struct sim_series *measured = sim_plot_series(plot, "measured", SIM_POINTS);
@@ -137,14 +132,9 @@ static int64_t finagle_share(struct sim_run *run, int64_t share_pct, enum sim_en
 
 static void shares(struct sim_run *run)
 {
-	const struct sim_column columns[] = {
-		{ "share_pct", NULL, 0 },
-		{ "retries_per_s", NULL, 1 },
-		{ "heal_second", NULL, 0 },
-		{ "formula_s", NULL, 1 },
-		{ "heal_second_finagle", NULL, 0 },
-	};
-	struct sim_table *table = SIM_TABLE(run, "shares",
+	static const char columns[] =
+		"share_pct|retries_per_s:1|heal_second|formula_s:1|heal_second_finagle";
+	struct sim_table *table = sim_table(run, "shares",
 		"Budgets that are a share of the originals: a bucket, Finagle's without reserve",
 		columns);
 	for (size_t i = 0; i < sim_count(run, "share_pct"); i++) {

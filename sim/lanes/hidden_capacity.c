@@ -17,14 +17,8 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "retries", NULL, 0 },
-	{ "largest_load_qps", NULL, 0 },
-	{ "heal_second", NULL, 0 },
-	{ "theory_qps", NULL, 1 },
-	{ "next_load_qps", NULL, 0 },
-	{ "next_end", NULL, 0 },
-};
+static const char columns[] =
+	"retries|largest_load_qps|heal_second|theory_qps:1|next_load_qps|next_end";
 
 struct search {
 	struct sim_run *run;
@@ -68,7 +62,7 @@ static void put_row(struct sim_table *table, struct search *search, double capac
 
 static int run_hidden_capacity(struct sim_run *run)
 {
-	struct sim_table *table = SIM_TABLE(
+	struct sim_table *table = sim_table(
 		run, "hidden_capacity", "The largest load that survives the outage", columns);
 	double capacity = 1e9 / (double)sim_int(run, "service_ns");
 	size_t count = sim_count(run, "retries");

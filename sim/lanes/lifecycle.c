@@ -267,18 +267,11 @@ static void put_share(struct sim_table *table, const struct sim_stats *share)
 
 static int by_load(struct sim_run *run, size_t *done, size_t total)
 {
-	const struct sim_column columns[] = {
-		{ "load_qps", NULL, 0 },
-		{ "hidden_qps", NULL, 0 },
-		{ "distance_qps", "hidden - load", 0 },
-		{ "trigger", NULL, 0 },
-		{ "before", NULL, 0 },
-		{ "long_after", NULL, 0 },
-		{ "answered_pct", "long after", 1 },
-		{ "ci95", "+-", 1 },
-	};
+	static const char columns[] =
+		"load_qps|hidden_qps|distance_qps hidden - load|trigger|before|"
+		"long_after|answered_pct:1 long after|ci95:1 +-";
 	struct sim_table *table =
-		SIM_TABLE(run, "states", "What a trigger leaves behind, by load", columns);
+		sim_table(run, "states", "What a trigger leaves behind, by load", columns);
 	double hidden = capacity(run) / (1.0 + (double)sim_int(run, "retries"));
 	for (size_t i = 0; i < sim_count(run, "load"); i++) {
 		for (size_t j = 0; j < sim_count(run, "trigger"); j++) {
@@ -302,19 +295,11 @@ static int by_load(struct sim_run *run, size_t *done, size_t total)
 
 static int by_cure(struct sim_run *run, size_t *done, size_t total)
 {
-	const struct sim_column columns[] = {
-		{ "trigger", NULL, 0 },
-		{ "cure", NULL, 0 },
-		{ "after_trigger", NULL, 0 },
-		{ "after_cure", NULL, 0 },
-		{ "after_second_trigger", NULL, 0 },
-		{ "answered_pct", "after the cure", 1 },
-		{ "ci95", "+-", 1 },
-		{ "answered_again_pct", "after the second", 1 },
-		{ "ci95_again", "+-", 1 },
-	};
+	static const char columns[] = "trigger|cure|after_trigger|after_cure|after_second_trigger|"
+				      "answered_pct:1 after the cure|ci95:1 +-|"
+				      "answered_again_pct:1 after the second|ci95_again:1 +-";
 	struct sim_table *table =
-		SIM_TABLE(run, "cures", "Cures, and the same trigger once more", columns);
+		sim_table(run, "cures", "Cures, and the same trigger once more", columns);
 	struct sim_plot *plot =
 		sim_report_plot(run->report, "One life by cure: trigger, cure, second trigger",
 			"second", "of the load answered, %", SIM_AXIS_LINEAR);

@@ -296,15 +296,9 @@ static void put_row(struct sim_run *run, struct sim_table *table, enum pool pool
 
 static int run_link_imbalance(struct sim_run *run)
 {
-	const struct sim_column columns[] = {
-		{ "pool", NULL, 0 },
-		{ "phase", NULL, 0 },
-		{ "answered_qps", NULL, 0 },
-		{ "late_pct", NULL, 1 },
-		{ "ci95", "+-", 1 },
-		{ "busiest_link_pct", "of the requests", 1 },
-	};
-	struct sim_table *table = SIM_TABLE(run, "link_imbalance",
+	static const char columns[] = "pool|phase|answered_qps|late_pct:1|ci95:1 +-|"
+				      "busiest_link_pct:1 of the requests";
+	struct sim_table *table = sim_table(run, "link_imbalance",
 		"Before, and long after, one link was slow for a moment", columns);
 	struct sim_plot *plot = sim_report_plot(
 		run->report, run->lane->what, "second", "late answers, %", SIM_AXIS_LINEAR);

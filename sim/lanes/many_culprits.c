@@ -120,23 +120,10 @@ static void describe(struct sim_trial *trial)
 	snprintf(trial->subject, sizeof(trial->subject), "a run with %u culprits", s->culprits);
 }
 
-static const struct sim_column columns[] = {
-	{ "culprits", NULL, 0 },
-	{ "policy", NULL, 0 },
-	{ "pause_ms", NULL, 0 },
-	{ "release_wait_ms", NULL, 0 },
-	{ "burst", NULL, 0 },
-	{ "rerun", NULL, 0 },
-	{ "late_s", "first wave", 2 },
-	{ "late_s_ci95", "+-", 2 },
-	{ "second_wave_late_s", NULL, 2 },
-	{ "second_wave_ci95", "+-", 2 },
-	{ "in_slo_pct", NULL, 2 },
-	{ "last_release_s", "of the first wave", 2 },
-	{ "cancels", NULL, 1 },
-	{ "wrong_cancels", NULL, 1 },
-	{ "reruns", NULL, 1 },
-};
+static const char columns[] =
+	"culprits|policy|pause_ms|release_wait_ms|burst|rerun|late_s:2 first wave|"
+	"late_s_ci95:2 +-|second_wave_late_s:2|second_wave_ci95:2 +-|in_slo_pct:2|"
+	"last_release_s:2 of the first wave|cancels:1|wrong_cancels:1|reruns:1";
 
 static int run_setup(
 	struct sim_run *run, struct sim_table *table, const struct setup *s, double *late_s)
@@ -178,7 +165,7 @@ static struct setup setup_of(const struct sim_run *run, size_t line, char *label
 static int run_many(struct sim_run *run)
 {
 	struct sim_table *table =
-		SIM_TABLE(run, "culprits", "Medium culprits, each on its own table", columns);
+		sim_table(run, "culprits", "Medium culprits, each on its own table", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "Late seconds, both waves", "culprits",
 		"late seconds", SIM_AXIS_LINEAR);
 	size_t counts = sim_count(run, "culprits"), lines = 1 + sim_combinations(run, paced_by);

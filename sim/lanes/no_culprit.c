@@ -29,18 +29,9 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "load_pct", NULL, 0 },
-	{ "slots", NULL, 0 },
-	{ "service", NULL, 0 },
-	{ "cancels", "all seeds", 0 },
-	{ "goodput_qps", NULL, 1 },
-	{ "goodput_ci95", "+-", 1 },
-	{ "late_s", NULL, 2 },
-	{ "suspect_pct", "of windows", 1 },
-	{ "regular_pct", "announced", 1 },
-	{ "resource_pct", NULL, 1 },
-};
+static const char columns[] =
+	"load_pct|slots|service|cancels all seeds|goodput_qps:1|goodput_ci95:1 +-|"
+	"late_s:2|suspect_pct:1 of windows|regular_pct:1 announced|resource_pct:1";
 
 enum { GOODPUT, LATE, SUSPECT, REGULAR, RESOURCE, FIGURES };
 static const int figures[] = { GOODPUT, SIM_CI95(GOODPUT), LATE, SUSPECT, REGULAR, RESOURCE };
@@ -136,7 +127,7 @@ static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_se
 static int run_no_culprit(struct sim_run *run)
 {
 	struct sim_table *table =
-		SIM_TABLE(run, "overloads", "Overload without a culprit", columns);
+		sim_table(run, "overloads", "Overload without a culprit", columns);
 	size_t total = sim_combinations(run, swept);
 	struct sim_plot *plot =
 		sim_report_plot(run->report, "Windows announced as overload without a culprit",

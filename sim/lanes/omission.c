@@ -17,16 +17,9 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "clients", NULL, 0 },
-	{ "users", NULL, 0 },
-	{ "answered", NULL, 0 },
-	{ "during_pause", "requests sent", 0 },
-	{ "p50_ms", NULL, 1 },
-	{ "p99_ms", NULL, 1 },
-	{ "p99_9_ms", NULL, 1 },
-	{ "p99_ci95", "+-", 1 },
-};
+static const char columns[] =
+	"clients|users|answered|during_pause requests sent|p50_ms:1|p99_ms:1|p99_9_ms:1|"
+	"p99_ci95:1 +-";
 
 enum { ANSWERED, DURING, P50, P99, P999, FIGURES };
 static const int figures[] = { ANSWERED, DURING, P50, P99, P999, SIM_CI95(P99) };
@@ -94,7 +87,7 @@ static void put_view(
 static int run_omission(struct sim_run *run)
 {
 	struct sim_table *table =
-		SIM_TABLE(run, "omission", "The same pause, as different clients tell it", columns);
+		sim_table(run, "omission", "The same pause, as different clients tell it", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what,
 		"users of the closed loop", "99th percentile, ms", SIM_AXIS_LOG_X);
 	struct sim_series *hidden = sim_plot_series(plot, "paced, from sending", SIM_LINES_POINTS);

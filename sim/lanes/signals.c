@@ -246,13 +246,9 @@ static double pct(const struct tally *tally, bool truth)
 
 static void put_summary(struct sim_run *run, struct tally tallies[][SIGNALS])
 {
-	const struct sim_column columns[] = {
-		{ "window_ms", NULL, 0 },
-		{ "signal", NULL, 0 },
-		{ "false_alarms_pct", "of healthy windows", 1 },
-		{ "missed_pct", "of overloaded ones", 1 },
-	};
-	struct sim_table *table = SIM_TABLE(
+	static const char columns[] = "window_ms|signal|false_alarms_pct:1 of healthy windows|"
+				      "missed_pct:1 of overloaded ones";
+	struct sim_table *table = sim_table(
 		run, "errors", "Windows judged wrongly, over all scenarios and tiers", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what, "window, ms",
 		"windows judged wrongly, %", SIM_AXIS_LOG_X);
@@ -273,22 +269,14 @@ static void put_summary(struct sim_run *run, struct tally tallies[][SIGNALS])
 
 static struct sim_table *alarm_table(struct sim_run *run, size_t windows)
 {
-	struct sim_column columns[5 + WINDOWS_MAX] = {
-		{ "scenario", NULL, 0 },
-		{ "tier", NULL, 0 },
-		{ "overloaded", "truth", 0 },
-		{ "signal", NULL, 0 },
-	};
-	char names[WINDOWS_MAX][32];
-	for (size_t i = 0; i < windows; i++) {
-		snprintf(names[i], sizeof(names[i]), "alarm_pct_%lldms",
-			(long long)sim_item(run, "window_ms", i));
-		columns[4 + i] = (struct sim_column){ names[i], "of windows", 1 };
-	}
-	columns[4 + windows] = (struct sim_column){ "ci95", "+-, widest", 1 };
-	return sim_report_table(run->report, "signals",
+	struct sim_table *table = sim_table(run, "signals",
 		"Windows that alarm, by scenario, tier (A calls B calls C) and signal",
-		SIM_TABLE_ALL, columns, 5 + windows);
+		"scenario|tier|overloaded truth|signal");
+	for (size_t i = 0; i < windows; i++)
+		sim_columns(table, "alarm_pct_%lldms:1 of windows",
+			(long long)sim_item(run, "window_ms", i));
+	sim_columns(table, "ci95:1 +-, widest");
+	return table;
 }
 
 static int run_signals(struct sim_run *run)

@@ -20,13 +20,7 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "load_qps", NULL, 0 },
-	{ "survives_ms", NULL, 0 },
-	{ "any_start_ms", NULL, 0 },
-	{ "formula_ms", NULL, 0 },
-	{ "utilisation_pct", NULL, 1 },
-};
+static const char columns[] = "load_qps|survives_ms|any_start_ms|formula_ms|utilisation_pct:1";
 
 static bool survives(struct sim_run *run, struct sim_single single, uint64_t outage_ms)
 {
@@ -75,7 +69,7 @@ static double formula_ms(const struct sim_single *single, double load)
 static int run_trigger_intensity(struct sim_run *run)
 {
 	struct sim_table *table =
-		SIM_TABLE(run, "trigger_intensity", "The longest outage that heals", columns);
+		sim_table(run, "trigger_intensity", "The longest outage that heals", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, run->lane->what, "load, QPS",
 		"longest outage that heals, ms", SIM_AXIS_LINEAR);
 	struct sim_series *measured = sim_plot_series(plot, "at the given start", SIM_LINES_POINTS);

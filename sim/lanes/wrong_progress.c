@@ -41,23 +41,11 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "scene", NULL, 0 },
-	{ "reported", NULL, 0 },
-	{ "choose", NULL, 0 },
-	{ "estimator", NULL, 0 },
-	{ "most_left_pct", NULL, 1 },
-	{ "most_left_ci95", "+-", 1 },
-	{ "best_pct", NULL, 1 },
-	{ "best_ci95", "+-", 1 },
-	{ "regret_s", "late - the best's", 2 },
-	{ "regret_ci95", "+-", 2 },
-	{ "late_s", "all cancels", 2 },
-	{ "late_s_ci95", "+-", 2 },
-	{ "cancels", NULL, 1 },
-	{ "wrong_cancels", "a request", 1 },
-	{ "no_cancel_pct", NULL, 1 },
-};
+static const char columns[] =
+	"scene|reported|choose|estimator|most_left_pct:1|most_left_ci95:1 +-|best_pct:1|"
+	"best_ci95:1 +-|regret_s:2 late - the best's|regret_ci95:2 +-|"
+	"late_s:2 all cancels|late_s_ci95:2 +-|cancels:1|wrong_cancels:1 a request|"
+	"no_cancel_pct:1";
 
 struct oracle { /* of one scene and seed: late bins when only that task is cancelled */
 	uint64_t bins[SIM_LONG_TASKS], best;
@@ -251,7 +239,7 @@ static int run_scene(struct sim_run *run, struct sim_table *table, int64_t scene
 static int run_wrong_progress(struct sim_run *run)
 {
 	struct sim_table *table =
-		SIM_TABLE(run, "choices", "The first cancel against the oracle's", columns);
+		sim_table(run, "choices", "The first cancel against the oracle's", columns);
 	if (sim_real(run, "left_max_s") < sim_real(run, "left_min_s"))
 		return sim_fail(run, "left_max_s must be at least left_min_s (%g)",
 			sim_real(run, "left_min_s"));

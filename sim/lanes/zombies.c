@@ -37,20 +37,10 @@ static const struct sim_key keys[] = {
 	{ 0 },
 };
 
-static const struct sim_column columns[] = {
-	{ "scenario", NULL, 0 },
-	{ "load_qps", NULL, 0 },
-	{ "policy", NULL, 0 },
-	{ "zombies", NULL, 0 },
-	{ "heals", NULL, 0 },
-	{ "heal_second", NULL, 0 },
-	{ "goodput_qps", "second half", 1 },
-	{ "success_pct", NULL, 2 },
-	{ "served_for_nobody", "attempts", 0 },
-	{ "dropped", "attempts", 0 },
-	{ "cancels", "by the core", 0 },
-	{ "no_culprit_windows", NULL, 0 },
-};
+static const char columns[] =
+	"scenario|load_qps|policy|zombies|heals|heal_second|goodput_qps:1 second half|"
+	"success_pct:2|served_for_nobody attempts|dropped attempts|cancels by the core|"
+	"no_culprit_windows";
 
 static struct sim_storm describe(
 	const struct sim_run *run, int64_t scenario, uint64_t load, int64_t zombies)
@@ -139,7 +129,7 @@ static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t sc
 
 static int run_zombies(struct sim_run *run)
 {
-	struct sim_table *table = SIM_TABLE(run, "zombies", "Work whose client has left", columns);
+	struct sim_table *table = sim_table(run, "zombies", "Work whose client has left", columns);
 	for (size_t i = 0; i < sim_count(run, "scenario"); i++)
 		if (run_scenario(run, table, sim_item(run, "scenario", i)) != 0)
 			return -1;

@@ -6,7 +6,7 @@
 #include "sim/report/report.h"
 
 struct sim_head { /* a column; owns its strings */
-	char *name, *unit;
+	char *name, *note;
 	int decimals;
 };
 
@@ -14,7 +14,7 @@ struct sim_table {
 	char *name, *title;
 	enum sim_table_use use;
 	struct sim_head *columns;
-	size_t column_count;
+	size_t column_count, column_capacity;
 	struct sim_cell *cells; /* row by row */
 	size_t row_count, next_column, cell_capacity;
 	struct sim_table *next;

@@ -66,7 +66,7 @@ static const struct sim_cell *cell_at(const struct sim_table *table, size_t row,
 static size_t column_width(const struct sim_table *table, size_t column)
 {
 	char text[CELL_MAX];
-	const char *unit = table->columns[column].unit;
+	const char *unit = table->columns[column].note;
 	size_t width = width_of(table->columns[column].name);
 	if (unit && width_of(unit) > width)
 		width = width_of(unit);
@@ -97,7 +97,7 @@ static void print_line(
 		if (row == -2)
 			shown = head->name;
 		else if (row == -1)
-			shown = head->unit ? head->unit : "";
+			shown = head->note ? head->note : "";
 		else
 			sim_cell_text(cell_at(table, (size_t)row, column), text, sizeof(text));
 		fputs("  ", out);
@@ -116,7 +116,7 @@ static void print_table(const struct sim_table *table, FILE *out)
 	for (size_t column = 0; column < table->column_count; column++) {
 		widths[column] = column_width(table, column);
 		left[column] = is_text_column(table, column);
-		units = units || table->columns[column].unit;
+		units = units || table->columns[column].note;
 	}
 	fprintf(out, "\n%s\n", table->title);
 	print_line(table, widths, left, -2, out);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/base/memory.h"
+#include "sim/report/lane.h"
 #include "sim/report/parts.h"
 
 #define NOTE_MAX 2048
@@ -29,7 +30,7 @@ static void table_free(struct sim_table *table)
 		cell_free(&table->cells[i]);
 	for (size_t i = 0; i < table->column_count; i++) {
 		free(table->columns[i].name);
-		free(table->columns[i].unit);
+		free(table->columns[i].note);
 	}
 	free(table->cells);
 	free(table->columns);
@@ -74,27 +75,56 @@ void sim_report_free(struct sim_report *report)
 }
 
 struct sim_table *sim_report_table(struct sim_report *report, const char *name, const char *title,
-	enum sim_table_use use, const struct sim_column *columns, size_t column_count)
+	enum sim_table_use use, const char *columns)
 {
 	struct sim_table *table = sim_alloc(1, sizeof(*table)), **end = &report->tables;
 	*table = (struct sim_table){
 		.name = sim_copy_text(name),
 		.title = sim_copy_text(title),
 		.use = use,
-		.columns = sim_alloc(column_count, sizeof(*table->columns)),
-		.column_count = column_count,
-		.next_column = column_count,
 	};
-	for (size_t i = 0; i < column_count; i++)
-		table->columns[i] = (struct sim_head){
-			.name = sim_copy_text(columns[i].name),
-			.unit = columns[i].unit ? sim_copy_text(columns[i].unit) : NULL,
-			.decimals = columns[i].decimals,
-		};
+	sim_columns(table, "%s", columns);
 	while (*end)
 		end = &(*end)->next;
 	*end = table;
 	return table;
+}
+
+struct sim_table *sim_table(
+	struct sim_run *run, const char *name, const char *title, const char *columns)
+{
+	return sim_report_table(run->report, name, title, SIM_TABLE_ALL, columns);
+}
+
+/* "name:decimals note" */
+static struct sim_head head_of(char *text)
+{
+	struct sim_head head = { .name = strsep(&text, " ") };
+	char *colon = strchr(head.name, ':');
+	head.note = text ? sim_copy_text(text) : NULL;
+	if (colon) {
+		*colon = '\0';
+		head.decimals = colon[1] - '0';
+	}
+	head.name = sim_copy_text(head.name);
+	return head;
+}
+
+void sim_columns(struct sim_table *table, const char *format, ...)
+{
+	char text[NOTE_MAX], *rest = text, *column;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	while ((column = strsep(&rest, "|"))) {
+		if (!*column)
+			continue;
+		table->columns = sim_grow(table->columns, &table->column_capacity,
+			table->column_count + 1, sizeof(*table->columns));
+		table->columns[table->column_count++] = head_of(column);
+	}
+	table->next_column = table->column_count;
 }
 
 void sim_row(struct sim_table *table)

@@ -23,12 +23,6 @@ struct sim_table;
 struct sim_plot;
 struct sim_series;
 
-struct sim_column {
-	const char *name; /* unit last where it has one: time_to_release_ms */
-	const char *unit; /* shown under the name in text; may be NULL */
-	int decimals;	  /* of real values */
-};
-
 enum sim_table_use {
 	SIM_TABLE_ALL,
 	SIM_TABLE_DATA_ONLY, /* long series: CSV and JSON */
@@ -38,13 +32,20 @@ enum sim_table_use {
 struct sim_report *sim_report_new(void);
 void sim_report_free(struct sim_report *report);
 
-/* A new table; all strings are copied. Lives with the report. */
+/*
+ * A new table; all strings are copied. Lives with the report. Its columns are written in one text,
+ * `name:decimals note` each, divided by |. A name ends in its unit where it has one
+ * (time_to_release_ms). Decimals [0] are those of real values; the note [none] stands under the name
+ * in text.
+ */
 struct sim_table *sim_report_table(struct sim_report *report, const char *name, const char *title,
-	enum sim_table_use use, const struct sim_column *columns, size_t column_count);
-/* One with all the columns of an array, that is shown everywhere. */
-#define SIM_TABLE(run, name, title, columns)                                                       \
-	sim_report_table((run)->report, name, title, SIM_TABLE_ALL, columns,                       \
-		sizeof(columns) / sizeof(*(columns)))
+	enum sim_table_use use, const char *columns);
+/* One that is shown everywhere. */
+struct sim_table *sim_table(
+	struct sim_run *run, const char *name, const char *title, const char *columns);
+/* More columns, written in the same way, of a table that has no row yet. */
+__attribute__((format(printf, 2, 3))) void sim_columns(
+	struct sim_table *table, const char *format, ...);
 enum sim_cell_kind {
 	SIM_CELL_NONE,
 	SIM_CELL_INT,

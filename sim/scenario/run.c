@@ -8,25 +8,14 @@
 #include "sim/base/stats.h"
 #include "sim/scenario/parts.h"
 
-static const struct sim_column client_columns[] = {
-	{ "goodput_qps", NULL, 1 },
-	{ "goodput_ci95", "+-", 1 },
-	{ "success_pct", NULL, 1 },
-	{ "attempts_qps", NULL, 1 },
-	{ "p50_ms", "from schedule", 1 },
-	{ "p99_ms", "from schedule", 1 },
-	{ "p99_send_ms", "from sending", 1 },
-	{ "p99_ci95", "+-", 1 },
-};
+static const char client_columns[] =
+	"goodput_qps:1|goodput_ci95:1 +-|success_pct:1|attempts_qps:1|"
+	"p50_ms:1 from schedule|p99_ms:1 from schedule|p99_send_ms:1 from sending|"
+	"p99_ci95:1 +-";
 
-static const struct sim_column service_columns[] = {
-	{ "arrivals_qps", NULL, 1 },
-	{ "rejected_pct", "of arrivals", 1 },
-	{ "busy_pct", "of workers", 1 },
-	{ "queuing_ms", "mean", 2 },
-	{ "wasted_pct", "of work", 1 },
-	{ "hit_pct", "of the cache", 1 },
-};
+static const char service_columns[] =
+	"arrivals_qps:1|rejected_pct:1 of arrivals|busy_pct:1 of workers|"
+	"queuing_ms:2 mean|wasted_pct:1 of work|hit_pct:1 of the cache";
 
 struct sweep_state {
 	const struct sim_scenario *scenario;
@@ -62,16 +51,14 @@ static size_t names_of(
 /* Sweep keys, who, figures. */
 static struct sim_table *make_table(struct sim_run *run, const struct sim_scenario *scenario,
 	const char *name, const char *title, const char *who, enum sim_table_use use,
-	const struct sim_column *figures, size_t figure_count)
+	const char *figures)
 {
-	struct sim_column columns[SIM_SWEEPS_MAX + 1 + 16] = { 0 };
-	size_t count = 0;
+	struct sim_table *table = sim_report_table(run->report, name, title, use, "");
 	for (size_t i = 0; i < scenario->sweep_count; i++)
-		columns[count++] = (struct sim_column){ scenario->sweeps[i].key, NULL, 0 };
-	columns[count++] = (struct sim_column){ who, NULL, 0 };
-	for (size_t i = 0; i < figure_count; i++)
-		columns[count++] = figures[i];
-	return sim_report_table(run->report, name, title, use, columns, count);
+		sim_columns(table, "%s", scenario->sweeps[i].key);
+	sim_columns(table, "%s", who);
+	sim_columns(table, "%s", figures);
+	return table;
 }
 
 static void begin_row(struct sim_table *table, const struct sweep_state *state, const char *who)
@@ -277,19 +264,13 @@ static int run_point(struct sim_run *run, struct sweep_state *state, struct tabl
 static void make_tables(
 	struct sim_run *run, const struct sim_scenario *scenario, struct tables *tables)
 {
-	static const struct sim_column window_columns[] = {
-		{ "second", NULL, 0 },
-		{ "offered", NULL, 0 },
-		{ "rejected", NULL, 0 },
-		{ "goodput", NULL, 0 },
-		{ "timed_out", NULL, 0 },
-	};
+	static const char window_columns[] = "second|offered|rejected|goodput|timed_out";
 	tables->clients = make_table(run, scenario, "clients", "What clients got", "clients",
-		SIM_TABLE_ALL, client_columns, sizeof(client_columns) / sizeof(*client_columns));
+		SIM_TABLE_ALL, client_columns);
 	tables->services = make_table(run, scenario, "services", "What services did", "service",
-		SIM_TABLE_ALL, service_columns, sizeof(service_columns) / sizeof(*service_columns));
+		SIM_TABLE_ALL, service_columns);
 	tables->windows = make_table(run, scenario, "windows", "A row a second, first seed",
-		"clients", SIM_TABLE_DATA_ONLY, window_columns, 5);
+		"clients", SIM_TABLE_DATA_ONLY, window_columns);
 	if (scenario->sweep_count > 0)
 		plot_sweep(run, scenario, tables);
 	else

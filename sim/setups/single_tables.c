@@ -26,16 +26,9 @@ void sim_single_run(struct sim_run *run, struct sim_guard *guard, struct sim_sin
 void sim_single_windows(struct sim_run *run, const struct sim_single_result *results, size_t count,
 	const char *value_name)
 {
-	const struct sim_column columns[] = {
-		{ "second", NULL, 0 },
-		{ "offered", NULL, 0 },
-		{ "rejected", NULL, 0 },
-		{ "goodput", NULL, 0 },
-		{ "backlog", NULL, 0 },
-		{ value_name, NULL, 0 },
-	};
-	struct sim_table *table = sim_report_table(
-		run->report, "windows", "A row a second", SIM_TABLE_DATA_ONLY, columns, 6);
+	struct sim_table *table = sim_report_table(run->report, "windows", "A row a second",
+		SIM_TABLE_DATA_ONLY, "second|offered|rejected|goodput|backlog");
+	sim_columns(table, "%s", value_name);
 	for (size_t i = 0; i < count; i++) {
 		const struct sim_windows *windows = &results[i].windows;
 		uint64_t *backlog = sim_windows_backlog(windows);
@@ -52,15 +45,13 @@ void sim_single_windows(struct sim_run *run, const struct sim_single_result *res
 static struct sim_table *sample_table(
 	struct sim_run *run, const struct sim_single_result *results, size_t count)
 {
-	static const char *const names[] = { "offered", "goodput", "backlog" };
-	struct sim_column *columns = sim_alloc(1 + 3 * count, sizeof(*columns));
-	columns[0] = (struct sim_column){ "t(s)", NULL, 0 };
-	for (size_t i = 0; i < 3 * count; i++)
-		columns[1 + i] = (struct sim_column){ names[i % 3], results[i / 3].label, 0 };
 	struct sim_table *table = sim_report_table(run->report, "sample",
 		"Offered, answered in time, and queued at the end of the second",
-		SIM_TABLE_TEXT_ONLY, columns, 1 + 3 * count);
-	free(columns);
+		SIM_TABLE_TEXT_ONLY, "t(s)");
+	for (size_t i = 0; i < count; i++) {
+		const char *label = results[i].label;
+		sim_columns(table, "offered %s|goodput %s|backlog %s", label, label, label);
+	}
 	return table;
 }
 
@@ -118,14 +109,8 @@ static void single_facts(struct sim_run *run, const struct sim_single_result *re
 static void put_ends(struct sim_run *run, const struct sim_single_result *results, size_t count,
 	const char *value_name)
 {
-	const struct sim_column columns[] = {
-		{ value_name, NULL, 0 },
-		{ "end", NULL, 0 },
-		{ "heal_second", NULL, 0 },
-		{ "backlog_after_outage", NULL, 0 },
-		{ "attempts", NULL, 0 },
-	};
-	struct sim_table *table = SIM_TABLE(run, "ends", "How each run ended", columns);
+	struct sim_table *table = sim_table(run, "ends", "How each run ended", value_name);
+	sim_columns(table, "end|heal_second|backlog_after_outage|attempts");
 	for (size_t i = 0; i < count; i++) {
 		SIM_ROW(table, SIM_INT(results[i].value), SIM_TEXT(sim_end_name(results[i].end)),
 			results[i].heal_second >= 0 ? SIM_INT(results[i].heal_second)

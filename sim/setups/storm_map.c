@@ -54,15 +54,12 @@ static uint64_t boundary_ms(uint64_t load_qps)
 
 static void put_boundary(struct sim_run *run)
 {
-	static const struct sim_column columns[] = {
-		{ "load_qps", NULL, 0 },
-		{ "largest_release_ms", "lock taken at 30 s", 0 },
-		{ "closed_form_ms", "any instant", 1 },
-	};
+	static const char columns[] = "load_qps|largest_release_ms lock taken at 30 s|"
+				      "closed_form_ms:1 any instant";
 	static const uint64_t loads[] = { 151, 160, 180, 200, 225, 250, 280, 290, 299 };
 	size_t count = sizeof loads / sizeof *loads;
 	struct sim_table *table =
-		SIM_TABLE(run, "boundary", "The longest hold that heals", columns);
+		sim_table(run, "boundary", "The longest hold that heals", columns);
 	for (size_t i = 0; i < count; i++) {
 		struct sim_storm storm = { .load_qps = loads[i] };
 		SIM_ROW(table, SIM_INT(loads[i]), SIM_INT(boundary_ms(loads[i])),
@@ -78,19 +75,13 @@ static void draw_row(struct sim_table *picture, uint64_t release_ms, const char 
 
 static void put_map(struct sim_run *run)
 {
-	static const struct sim_column columns[] = {
-		{ "load_qps", NULL, 0 },
-		{ "release_ms", NULL, 0 },
-		{ "end", NULL, 0 },
-	};
-	static const struct sim_column picture_columns[] = {
-		{ "release_ms", NULL, 0 },
-		{ "140_to_299_qps", ". heals  # metastable  ? draining", 0 },
-	};
+	static const char columns[] = "load_qps|release_ms|end";
+	static const char picture_columns[] =
+		"release_ms|140_to_299_qps . heals  # metastable  ? draining";
 	struct sim_table *table = sim_report_table(
-		run->report, "map", "Load and time to release", SIM_TABLE_DATA_ONLY, columns, 3);
+		run->report, "map", "Load and time to release", SIM_TABLE_DATA_ONLY, columns);
 	struct sim_table *picture = sim_report_table(run->report, "picture",
-		"Which holds are survived", SIM_TABLE_TEXT_ONLY, picture_columns, 2);
+		"Which holds are survived", SIM_TABLE_TEXT_ONLY, picture_columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "Heals (0) or metastable (1)",
 		"load [QPS]", "time to release [ms]", SIM_AXIS_LINEAR);
 	struct sim_series *cells = sim_plot_series(plot, "end", SIM_MAP);
