@@ -385,11 +385,11 @@ int sim_command_list(int argc, char **argv)
 {
 	if (argc > 0)
 		return refuse("unexpected argument '%.60s'", argv[0]);
-	for (const struct sim_lane *const *lane = sim_lanes; *lane; lane++) {
-		if ((*lane)->number > 0)
-			printf("%3d  %-18s %s\n", (*lane)->number, (*lane)->name, (*lane)->what);
+	for (const struct sim_lane *lane = sim_lanes; lane->name; lane++) {
+		if (lane->number > 0)
+			printf("%3d  %-18s %s\n", lane->number, lane->name, lane->what);
 		else
-			printf("     %-18s %s\n", (*lane)->name, (*lane)->what);
+			printf("     %-18s %s\n", lane->name, lane->what);
 	}
 	return 0;
 }

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 
 #include "sim/base/memory.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/gated_server.h"
 #include "sim/setups/single_tables.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_admission_keys[] = {
 	{ "gate", SIM_KEY_CHOICES, "all", 0, 0, "none|coarse|fine",
 		"no gate, bare levels (the literal contract), 128 user levels each" },
 	SIM_KEYS_GATE,
@@ -118,7 +119,7 @@ static void put_windows(struct sim_run *run, struct row *rows, size_t count)
 	free(results);
 }
 
-static int run_admission(struct sim_run *run)
+int sim_admission_run(struct sim_run *run)
 {
 	struct row *rows =
 		sim_alloc(sim_count(run, "gate") * sim_count(run, "rule"), sizeof(*rows));
@@ -140,11 +141,3 @@ static int run_admission(struct sim_run *run)
 	free(rows);
 	return status;
 }
-
-const struct sim_lane sim_lane_admission = {
-	.name = "admission",
-	.number = 3,
-	.what = "Twice the capacity, sustained: without a gate goodput is zero, with one it is not",
-	.keys = keys,
-	.run = run_admission,
-};

@@ -7,9 +7,10 @@
  */
 #include <stdio.h>
 
+#include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_cache_loss_keys[] = {
 	{ "cure", SIM_KEY_CHOICES, "all", 0, 0,
 		"none|no-retries|budget|late-fill|single-flight|gate|load-drop|load-ramp",
 		"what stands against it" },
@@ -208,7 +209,7 @@ static void put_row(
 					    : SIM_TEXT(healed > 0 ? "some never" : "never"));
 }
 
-static int run_cache_loss(struct sim_run *run)
+int sim_cache_loss_run(struct sim_run *run)
 {
 	static const char columns[] =
 		"cure|before_qps goodput|before_hit_pct:1|after_qps goodput|ci95 +-|"
@@ -240,11 +241,3 @@ static int run_cache_loss(struct sim_run *run)
 			      "single-flight.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_cache_loss = {
-	.name = "cache-loss",
-	.what = "A database hidden by a cache: once the cache is lost, recovery keeps it cold",
-	.keys = keys,
-	.seeds = 3,
-	.run = run_cache_loss,
-};

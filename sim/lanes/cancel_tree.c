@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
 #include "sim/setups/world_keys.h"
 
@@ -22,7 +23,7 @@ enum { REQUEST, ROOT, MIDDLE_A, MIDDLE_B, LEAF_A, LEAF_B };
 enum { TARGET_LEAF, TARGET_ROOT, TARGET_NOBODY };
 enum { LINK_GOOD, LINK_LATE, LINK_LOSSY, LINK_CUT };
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_cancel_tree_keys[] = {
 	{ "target", SIM_KEY_CHOICES, "all", 0, 0, "leaf|root|nobody",
 		"what a verdict on a leaf stops: the leaf, the root of its tree; nobody: no core" },
 	{ "children", SIM_KEY_CHOICES, "all", 0, 0, "forgotten|told|told-again",
@@ -166,7 +167,7 @@ static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_se
 	return 0;
 }
 
-static int run_cancel_tree(struct sim_run *run)
+int sim_cancel_tree_run(struct sim_run *run)
 {
 	struct sim_table *table =
 		sim_table(run, "trees", "A cancel at the leaf of a call tree", columns);
@@ -198,12 +199,3 @@ static int run_cancel_tree(struct sim_run *run)
 		run->seeds);
 	return 0;
 }
-
-const struct sim_lane sim_lane_cancel_tree = {
-	.name = "cancel-tree",
-	.what = "Cancelling a call tree from its leaf: children forgotten, told, late, lost, cut "
-		"off",
-	.keys = keys,
-	.seeds = 5,
-	.run = run_cancel_tree,
-};

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 
 #include "sim/base/memory.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/gated_server.h"
 #include "sim/setups/single_keys.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_composition_keys[] = {
 	{ "scenario", SIM_KEY_CHOICES, "all", 0, 0, "overload|outage",
 		"lane 3's sustained overload, lane 1's outage" },
 	{ "gate", SIM_KEY_CHOICES, "all", 0, 0, "none|coarse|fine", "gates to combine" },
@@ -123,7 +124,7 @@ static size_t plan(struct sim_run *run, struct combination *all)
 	return count;
 }
 
-static int run_composition(struct sim_run *run)
+int sim_composition_run(struct sim_run *run)
 {
 	size_t most = 2 * sim_count(run, "scenario") * sim_count(run, "gate") *
 		      sim_count(run, "rule") * sim_count(run, "budget");
@@ -149,10 +150,3 @@ static int run_composition(struct sim_run *run)
 	free(all);
 	return status;
 }
-
-const struct sim_lane sim_lane_composition = {
-	.name = "composition",
-	.what = "Gate, retry budget, both: with retries an admission gate alone can fail",
-	.keys = keys,
-	.run = run_composition,
-};

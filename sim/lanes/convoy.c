@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
 #include "sim/setups/world_keys.h"
 
@@ -17,7 +18,7 @@ enum { BOTH, HOLDER_ONLY, WAITER_ONLY, NOBODY, GIVES_UP };
 enum { WORKERS, TABLE };
 enum { READER, HOLDER, WAITER };
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_convoy_keys[] = {
 	{ "holder", SIM_KEY_CHOICES, "all", 0, 0, "reads|writes", "what the long task does" },
 	{ "cancellable", SIM_KEY_CHOICES, "all", 0, 0, "both|holder|waiter|nobody|gives-up",
 		"whom the core may cancel; gives-up: no core, the waiter has a lock timeout" },
@@ -163,7 +164,7 @@ static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_
 	return 0;
 }
 
-static int run_convoy(struct sim_run *run)
+int sim_convoy_run(struct sim_run *run)
 {
 	struct sim_table *table = sim_table(
 		run, "convoy", "A long holder, an exclusive waiter, readers behind", columns);
@@ -188,11 +189,3 @@ static int run_convoy(struct sim_run *run)
 		run->seeds);
 	return 0;
 }
-
-const struct sim_lane sim_lane_convoy = {
-	.name = "convoy",
-	.what = "A long holder, an exclusive waiter, readers behind: whom to cancel",
-	.keys = keys,
-	.seeds = 10,
-	.run = run_convoy,
-};

@@ -3,17 +3,16 @@
  * Lane culprit-storm: lane 1 with a task that holds a lock in place of the outage. When is it
  * stopped soon enough, and by what?
  */
-#include "sim/report/lane.h"
 
 #include <stdio.h>
 
-#include "sim/base/memory.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/storm.h"
 #include "sim/setups/storm_map.h"
 #include "sim/setups/storm_policy.h"
 #include "sim/setups/trial.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_culprit_storm_keys[] = {
 	{ "load", SIM_KEY_INTS, "280", 1, 1000000, NULL, "originals a second" },
 	{ "hold_s", SIM_KEY_REALS, "10", 0.001, 100000, NULL,
 		"the culprit holds its lock, if left" },
@@ -210,7 +209,7 @@ static int run_all(struct sim_run *run, size_t holds)
 	return 0;
 }
 
-static int run_culprit_storm(struct sim_run *run)
+int sim_culprit_storm_run(struct sim_run *run)
 {
 	bool automatic = !sim_given(run, "load") && !sim_given(run, "policy");
 	int64_t map = sim_int(run, "map");
@@ -224,10 +223,3 @@ static int run_culprit_storm(struct sim_run *run)
 		"lock. Harmless reports run beside it.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_culprit_storm = {
-	.name = "culprit-storm",
-	.what = "The trigger is one task that holds a lock: budget, gate, timeout, cancel and both",
-	.keys = keys,
-	.run = run_culprit_storm,
-};

@@ -5,10 +5,10 @@
  */
 
 #include "sim/base/stats.h"
-#include "sim/report/lane.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/fanout.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_fan_out_keys[] = {
 	{ "part", SIM_KEY_CHOICES, "all", 0, 0, "depth|start|two|mixed|reject",
 		"M^1 to M^4; where shedding starts; two overloaded services; a mixed load; the "
 		"price of a reject" },
@@ -270,7 +270,7 @@ static size_t runs_of(const struct sim_run *run, enum part part)
 	}
 }
 
-static int run_fan_out(struct sim_run *run)
+int sim_fan_out_run(struct sim_run *run)
 {
 	static int (*const parts[])(
 		struct lane *) = { part_depth, part_start, part_two, part_mixed, part_reject };
@@ -293,11 +293,3 @@ static int run_fan_out(struct sim_run *run)
 			      "second. Calls are parallel; random sheds to the saturation.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_fan_out = {
-	.name = "fan-out",
-	.what = "Tasks that call an overloaded service k times: random shedding leaves p^k of them",
-	.keys = keys,
-	.seeds = 3,
-	.run = run_fan_out,
-};

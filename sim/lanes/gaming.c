@@ -11,10 +11,10 @@
 #include "sim/base/memory.h"
 #include "sim/base/rng.h"
 #include "sim/base/stats.h"
-#include "sim/report/lane.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/single_keys.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_gaming_keys[] = {
 	{ "scheme", SIM_KEY_CHOICES, "all", 0, 0, "user-hash|fixed-hash|session-dice",
 		"a hash of the user that rotates, one that never does, dice thrown at each login" },
 	{ "users", SIM_KEY_INT, "1000", 1, 1000000, NULL, "users, equally active" },
@@ -209,7 +209,7 @@ static const char columns[] =
 	"relogins_per_s:1|goodput_qps:1|p5_pct:1 honest users|median_pct:1 honest users|"
 	"p95_pct:1 honest users|starved_pct:1 honest users";
 
-static int run_gaming(struct sim_run *run)
+int sim_gaming_run(struct sim_run *run)
 {
 	struct sim_table *table = sim_table(run, "gaming",
 		"Success of honest users and of those who log in anew; a user's share over all "
@@ -241,11 +241,3 @@ static int run_gaming(struct sim_run *run)
 		sim_text(run, "rotations"));
 	return 0;
 }
-
-const struct sim_lane sim_lane_gaming = {
-	.name = "gaming",
-	.what = "Users who log in anew when rejected: session dice reward it, a user hash does not",
-	.keys = keys,
-	.seeds = 3,
-	.run = run_gaming,
-};

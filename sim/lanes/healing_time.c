@@ -3,10 +3,10 @@
  * Exercise: how long a retry budget takes to heal lane 2, beside the formula, with the cap of the
  * bucket swept and with budgets that are a share of the originals.
  */
-#include "sim/report/lane.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/single_keys.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_healing_time_keys[] = {
 	{ "budget", SIM_KEY_INTS, "5,10,15,19", 1, 1000000, NULL, "retries a second" },
 	{ "share_pct", SIM_KEY_INTS, "5,10,20", 1, 100, NULL,
 		"retries as a share of originals, for the second table" },
@@ -148,7 +148,7 @@ static void shares(struct sim_run *run)
 	}
 }
 
-static int run_healing_time(struct sim_run *run)
+int sim_healing_time_run(struct sim_run *run)
 {
 	double capacity = 1e9 / (double)sim_int(run, "service_ns");
 	double load = (double)sim_int(run, "load");
@@ -161,10 +161,3 @@ static int run_healing_time(struct sim_run *run)
 		100.0 * (capacity - load) / load);
 	return 0;
 }
-
-const struct sim_lane sim_lane_healing_time = {
-	.name = "healing-time",
-	.what = "How long a retry budget takes to heal, beside the formula",
-	.keys = keys,
-	.run = run_healing_time,
-};

@@ -3,10 +3,10 @@
  * Exercise: the largest load that survives the outage, by number of retries. Bisected to one QPS,
  * because a load that heals implies that all lower ones do.
  */
-#include "sim/report/lane.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/single_keys.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_hidden_capacity_keys[] = {
 	{ "retries", SIM_KEY_INTS, "1..3", 0, 20, NULL, "retries of an original, one search each" },
 	SIM_KEY_SERVICE,
 	SIM_KEY_TIMEOUT,
@@ -60,7 +60,7 @@ static void put_row(struct sim_table *table, struct search *search, double capac
 	sim_put(table, SIM_TEXT(sim_end_name(try_load(search, load + 1))));
 }
 
-static int run_hidden_capacity(struct sim_run *run)
+int sim_hidden_capacity_run(struct sim_run *run)
 {
 	struct sim_table *table = sim_table(
 		run, "hidden_capacity", "The largest load that survives the outage", columns);
@@ -85,10 +85,3 @@ static int run_hidden_capacity(struct sim_run *run)
 			      "balanced: the backlog never shrinks.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_hidden_capacity = {
-	.name = "hidden-capacity",
-	.what = "The largest load that survives the outage is capacity/(1+retries)",
-	.keys = keys,
-	.run = run_hidden_capacity,
-};

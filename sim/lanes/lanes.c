@@ -4,23 +4,19 @@
 
 #include <string.h>
 
-#define LANE(name) extern const struct sim_lane sim_lane_##name;
+const struct sim_lane sim_lanes[] = {
+#define LANE(file, ...) { __VA_ARGS__, sim_##file##_keys, sim_##file##_run },
 #include "sim/lanes/lanes.def"
 #undef LANE
-
-const struct sim_lane *const sim_lanes[] = {
-#define LANE(name) &sim_lane_##name,
-#include "sim/lanes/lanes.def"
-#undef LANE
-	NULL,
+	{ 0 },
 };
 
 const struct sim_lane *sim_lane_find(const char *name)
 {
 	int64_t number = 0;
 	bool numeric = sim_parse_int(name, 1, 1000, &number);
-	for (const struct sim_lane *const *lane = sim_lanes; *lane; lane++)
-		if (strcmp((*lane)->name, name) == 0 || (numeric && (*lane)->number == number))
-			return *lane;
+	for (const struct sim_lane *lane = sim_lanes; lane->name; lane++)
+		if (strcmp(lane->name, name) == 0 || (numeric && lane->number == number))
+			return lane;
 	return NULL;
 }

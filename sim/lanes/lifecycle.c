@@ -7,9 +7,10 @@
  */
 #include <stdio.h>
 
+#include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_lifecycle_keys[] = {
 	{ "load", SIM_KEY_INTS, "140,200,280", 1, 100000, NULL,
 		"requests a second at the database, for the first table" },
 	{ "cure_load", SIM_KEY_INT, "280", 1, 100000, NULL, "and for the cures" },
@@ -329,7 +330,7 @@ static int by_cure(struct sim_run *run, size_t *done, size_t total)
 	return 0;
 }
 
-static int run_lifecycle(struct sim_run *run)
+int sim_lifecycle_run(struct sim_run *run)
 {
 	size_t triggers = sim_count(run, "trigger"), done = 0;
 	size_t total = triggers * (sim_count(run, "load") + sim_count(run, "cure"));
@@ -347,11 +348,3 @@ static int run_lifecycle(struct sim_run *run)
 		"the loop, and so the vulnerability, as it was.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_lifecycle = {
-	.name = "lifecycle",
-	.what = "Stable, vulnerable, metastable: triggers, cures, and a second trigger after each",
-	.keys = keys,
-	.seeds = 1,
-	.run = run_lifecycle,
-};

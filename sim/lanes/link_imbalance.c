@@ -16,9 +16,9 @@
 #include "sim/base/memory.h"
 #include "sim/base/rng.h"
 #include "sim/base/stats.h"
-#include "sim/report/lane.h"
+#include "sim/lanes/lanes.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_link_imbalance_keys[] = {
 	{ "pool", SIM_KEY_CHOICES, "all", 0, 0, "mru|lru|random",
 		"which idle connection is taken next" },
 	{ "links", SIM_KEY_INT, "4", 2, 64, NULL, "parallel links" },
@@ -294,7 +294,7 @@ static void put_row(struct sim_run *run, struct sim_table *table, enum pool pool
 	SIM_PUT_FIGURES(table, found, figures);
 }
 
-static int run_link_imbalance(struct sim_run *run)
+int sim_link_imbalance_run(struct sim_run *run)
 {
 	static const char columns[] = "pool|phase|answered_qps|late_pct:1|ci95:1 +-|"
 				      "busiest_link_pct:1 of the requests";
@@ -332,11 +332,3 @@ static int run_link_imbalance(struct sim_run *run)
 	sim_note(run->report, "after: the last half of the time since the trigger ended.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_link_imbalance = {
-	.name = "link-imbalance",
-	.what = "A most-recently-used connection pool keeps a link congested; one line cures it",
-	.keys = keys,
-	.seeds = 3,
-	.run = run_link_imbalance,
-};

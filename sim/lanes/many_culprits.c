@@ -6,13 +6,14 @@
  */
 #include <stdio.h>
 
+#include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
 #include "sim/setups/world_keys.h"
 
 #define TABLES	 64
 #define START_NS (10 * SIM_NS_PER_S)
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_many_culprits_keys[] = {
 	{ "culprits", SIM_KEY_INTS, "1,5,10,20,40", 1, TABLES, NULL, "all at once, from 10 s" },
 	{ "pause", SIM_KEY_INTS, "1,100,1000,10000", 1, 1000000, NULL,
 		"milliseconds between two cancels, swept" },
@@ -162,7 +163,7 @@ static struct setup setup_of(const struct sim_run *run, size_t line, char *label
 	return s;
 }
 
-static int run_many(struct sim_run *run)
+int sim_many_culprits_run(struct sim_run *run)
 {
 	struct sim_table *table =
 		sim_table(run, "culprits", "Medium culprits, each on its own table", columns);
@@ -188,11 +189,3 @@ static int run_many(struct sim_run *run)
 		run->seeds);
 	return 0;
 }
-
-const struct sim_lane sim_lane_many_culprits = {
-	.name = "many-culprits",
-	.what = "One to forty medium culprits: the pause between cancels, and the wave of reruns",
-	.keys = keys,
-	.seeds = 5,
-	.run = run_many,
-};

@@ -5,9 +5,10 @@
  */
 #include <stdio.h>
 
+#include "sim/lanes/lanes.h"
 #include "sim/setups/single_tables.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_metastable_keys[] = {
 	SIM_KEY_LOADS("280,140"),
 	SIM_KEY_SERVICE,
 	SIM_KEY_TIMEOUT,
@@ -28,15 +29,7 @@ static int run_load(struct sim_run *run, struct sim_single_result *result)
 	return 0;
 }
 
-static int run_metastable(struct sim_run *run)
+int sim_metastable_run(struct sim_run *run)
 {
 	return sim_single_runs(run, "load", "load_qps", run_load);
 }
-
-const struct sim_lane sim_lane_metastable = {
-	.name = "metastable",
-	.number = 1,
-	.what = "A 10 s outage, one retry: below half the capacity it heals, above it never does",
-	.keys = keys,
-	.run = run_metastable,
-};

@@ -5,13 +5,14 @@
  */
 #include <stdio.h>
 
+#include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
 #include "sim/setups/world_keys.h"
 
 enum { TRACKED, UNTRACKED };
 enum { FIXED, EXPONENTIAL };
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_no_culprit_keys[] = {
 	{ "load_pct", SIM_KEY_INTS, "60,80,95,110,150,300", 1, 10000, NULL,
 		"offered, of the capacity" },
 	{ "slots", SIM_KEY_CHOICES, "all", 0, 0, "tracked|untracked",
@@ -124,7 +125,7 @@ static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_se
 	return 0;
 }
 
-static int run_no_culprit(struct sim_run *run)
+int sim_no_culprit_run(struct sim_run *run)
 {
 	struct sim_table *table =
 		sim_table(run, "overloads", "Overload without a culprit", columns);
@@ -153,11 +154,3 @@ static int run_no_culprit(struct sim_run *run)
 	sim_fact(run->report, "cancels", SIM_INT(cancels));
 	return 0;
 }
-
-const struct sim_lane sim_lane_no_culprit = {
-	.name = "no-culprit",
-	.what = "Too many short requests and nobody to blame: nothing may be cancelled",
-	.keys = keys,
-	.seeds = 3,
-	.run = run_no_culprit,
-};

@@ -4,9 +4,10 @@
  * clients that wait for their answers, and by the latter counted from the schedule they meant to
  * keep. After Gil Tene's "coordinated omission".
  */
+#include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_omission_keys[] = {
 	{ "rate", SIM_KEY_INT, "100", 1, 100000, NULL, "requests a second, meant or thought" },
 	{ "users", SIM_KEY_INTS, "1,10,100", 1, 100000, NULL, "of the closed loops" },
 	{ "workers", SIM_KEY_INT, "4", 1, 10000, NULL, "of the server" },
@@ -84,7 +85,7 @@ static void put_view(
 	SIM_PUT_FIGURES(table, view->figures, figures);
 }
 
-static int run_omission(struct sim_run *run)
+int sim_omission_run(struct sim_run *run)
 {
 	struct sim_table *table =
 		sim_table(run, "omission", "The same pause, as different clients tell it", columns);
@@ -122,11 +123,3 @@ static int run_omission(struct sim_run *run)
 		"for its answer first; thinking: it pauses that long after each answer.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_omission = {
-	.name = "omission",
-	.what = "A pause that a closed loop hides: the same server, measured honestly and not",
-	.keys = keys,
-	.seeds = 3,
-	.run = run_omission,
-};

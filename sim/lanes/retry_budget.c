@@ -6,9 +6,10 @@
 #include <stdio.h>
 
 #include "sim/admission/guard.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/single_tables.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_retry_budget_keys[] = {
 	{ "budget", SIM_KEY_INTS, "15,25", 0, 1000000, NULL, "retries a second, one run each" },
 	{ "burst", SIM_KEY_INT, "0", 0, 1000000, NULL,
 		"tokens the bucket holds; 0: as the budget" },
@@ -44,16 +45,7 @@ static int run_one(struct sim_run *run, struct sim_single_result *result)
 	return 0;
 }
 
-static int run_retry_budget(struct sim_run *run)
+int sim_retry_budget_run(struct sim_run *run)
 {
 	return sim_single_runs(run, "budget", "budget_per_s", run_one);
 }
-
-const struct sim_lane sim_lane_retry_budget = {
-	.name = "retry-budget",
-	.number = 2,
-	.what = "The same outage with a retry budget: it heals if the budget fits into the "
-		"headroom",
-	.keys = keys,
-	.run = run_retry_budget,
-};

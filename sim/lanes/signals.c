@@ -6,9 +6,10 @@
  */
 #include <stdio.h>
 
+#include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_signals_keys[] = {
 	{ "scenario", SIM_KEY_CHOICES, "all", 0, 0,
 		"healthy|batch|burst|standing|leaf|leaf-sync|overload",
 		"the load; which tier is overloaded is known" },
@@ -279,7 +280,7 @@ static struct sim_table *alarm_table(struct sim_run *run, size_t windows)
 	return table;
 }
 
-static int run_signals(struct sim_run *run)
+int sim_signals_run(struct sim_run *run)
 {
 	size_t windows = sim_count(run, "window_ms"), scenarios = sim_count(run, "scenario");
 	struct tally tallies[WINDOWS_MAX][SIGNALS] = { 0 };
@@ -309,12 +310,3 @@ static int run_signals(struct sim_run *run)
 		"and queuing time is local no more.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_signals = {
-	.name = "signals",
-	.what = "Which signal says overloaded, and where it is wrong: response, CPU, queuing, "
-		"sojourn",
-	.keys = keys,
-	.seeds = 3,
-	.run = run_signals,
-};

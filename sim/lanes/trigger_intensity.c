@@ -3,10 +3,10 @@
  * Exercise: the longest outage a load survives, beside the closed form. An outage is bisected to
  * the millisecond.
  */
-#include "sim/report/lane.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/single_keys.h"
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_trigger_intensity_keys[] = {
 	SIM_KEY_LOADS("151,160,200,250,280,290,299"),
 	SIM_KEY_SERVICE,
 	SIM_KEY_TIMEOUT,
@@ -66,7 +66,7 @@ static double formula_ms(const struct sim_single *single, double load)
 	       (double)single->service_ns / 1e6;
 }
 
-static int run_trigger_intensity(struct sim_run *run)
+int sim_trigger_intensity_run(struct sim_run *run)
 {
 	struct sim_table *table =
 		sim_table(run, "trigger_intensity", "The longest outage that heals", columns);
@@ -96,10 +96,3 @@ static int run_trigger_intensity(struct sim_run *run)
 			      "service time, r the utilisation, for one retry.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_trigger_intensity = {
-	.name = "trigger-intensity",
-	.what = "The longest outage a load survives: vulnerability is a spectrum",
-	.keys = keys,
-	.run = run_trigger_intensity,
-};

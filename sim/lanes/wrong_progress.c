@@ -9,13 +9,14 @@
 #include <stdlib.h>
 
 #include "sim/base/memory.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/long_tasks.h"
 #include "sim/setups/trial.h"
 #include "sim/setups/world_keys.h"
 
 #define TIE_BINS 1 /* of 100 ms: so little more than the best is as good */
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_wrong_progress_keys[] = {
 	{ "scene", SIM_KEY_CHOICES, "slots,queues", 0, 0, "slots|queues|pool",
 		"six tasks on worker slots; slots of two queues, or of both; three that read more "
 		"pages than the pool has" },
@@ -236,7 +237,7 @@ static int run_scene(struct sim_run *run, struct sim_table *table, int64_t scene
 	return status;
 }
 
-static int run_wrong_progress(struct sim_run *run)
+int sim_wrong_progress_run(struct sim_run *run)
 {
 	struct sim_table *table =
 		sim_table(run, "choices", "The first cancel against the oracle's", columns);
@@ -253,12 +254,3 @@ static int run_wrong_progress(struct sim_run *run)
 		run->seeds);
 	return 0;
 }
-
-const struct sim_lane sim_lane_wrong_progress = {
-	.name = "wrong-progress",
-	.what = "Progress that is scaled, biased, stuck, missing, over 100 %: is the choice still "
-		"right?",
-	.keys = keys,
-	.seeds = 20,
-	.run = run_wrong_progress,
-};

@@ -3,11 +3,10 @@
  * Lane zombies: once retries sustain the storm there is no culprit left to cancel, but there is
  * work for clients that have left. What does dropping it do to lanes 1 and 3?
  */
-#include "sim/report/lane.h"
 
 #include <stdio.h>
 
-#include "sim/base/memory.h"
+#include "sim/lanes/lanes.h"
 #include "sim/setups/storm.h"
 #include "sim/setups/storm_policy.h"
 #include "sim/setups/trial.h"
@@ -17,7 +16,7 @@
 enum { STORM, OVERLOAD };
 enum { SERVE, DROP, STOP, DEADLINE };
 
-static const struct sim_key keys[] = {
+const struct sim_key sim_zombies_keys[] = {
 	{ "scenario", SIM_KEY_CHOICES, "all", 0, 0, "storm|overload",
 		"lane 1's outage with one retry; lane 3's twice the capacity without" },
 	{ "zombies", SIM_KEY_CHOICES, "all", 0, 0, "serve|drop|stop|deadline",
@@ -127,7 +126,7 @@ static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t sc
 	return 0;
 }
 
-static int run_zombies(struct sim_run *run)
+int sim_zombies_run(struct sim_run *run)
 {
 	struct sim_table *table = sim_table(run, "zombies", "Work whose client has left", columns);
 	for (size_t i = 0; i < sim_count(run, "scenario"); i++)
@@ -137,11 +136,3 @@ static int run_zombies(struct sim_run *run)
 			      "afterwards is abandoned work.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_zombies = {
-	.name = "zombies",
-	.what = "Abandoned work: serve it, drop it from the queue, stop it, refuse what comes too "
-		"late",
-	.keys = keys,
-	.run = run_zombies,
-};

@@ -2,10 +2,9 @@
 /*
  * lane.h - a lane is one question put to the simulator, with a table as its answer.
  *
- * To add one: a file lanes/NAME.c with a `const struct sim_lane sim_lane_NAME`, and one row in
- * lanes/lanes.def. `run` reads its keys, simulates, and fills run->report; it prints
- * nothing itself and depends on nothing but its keys and seeds, so a run can be repeated to the
- * byte.
+ * lanes/lanes.h says how to add one. `run` reads its keys, simulates, and fills run->report; it
+ * prints nothing itself and depends on nothing but its keys and seeds, so a run can be repeated to
+ * the byte.
  */
 #ifndef SIM_REPORT_LANE_H
 #define SIM_REPORT_LANE_H
@@ -25,9 +24,9 @@ struct sim_run;
 struct sim_lane {
 	const char *name;
 	int number;		    /* short form on the command line; 0 = none */
+	uint32_t seeds;		    /* repetitions by default; 0 = no randomness enters */
 	const char *what;	    /* the question, one line */
 	const struct sim_key *keys; /* ended by a key without a name; may be NULL */
-	uint32_t seeds;		    /* repetitions by default; 0 = no randomness enters */
 	/* 0, or negative after sim_fail. */
 	int (*run)(struct sim_run *run);
 };

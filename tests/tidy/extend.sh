@@ -37,19 +37,17 @@ uint64_t estimator_nothing(const struct cancel_estimate_input *in)
 }
 END
 row CANCEL_THRESHOLDS 'patience_ms, 70, 10, 700, "how long it is patient"'
-echo 'LANE(still_water)' >>sim/lanes/lanes.def
+echo 'LANE(still_water, "still-water", 0, 0, "Nobody asks, nobody waits")' >>sim/lanes/lanes.def
 cat >sim/lanes/still_water.c <<'END'
-#include "sim/report/lane.h"
+#include "sim/lanes/lanes.h"
 
-static int run_still_water(struct sim_run *run)
+const struct sim_key sim_still_water_keys[] = { { 0 } };
+
+int sim_still_water_run(struct sim_run *run)
 {
 	sim_note(run->report, "Nothing happens.");
 	return 0;
 }
-
-const struct sim_lane sim_lane_still_water = {
-	.name = "still-water", .what = "Nobody asks, nobody waits", .run = run_still_water
-};
 END
 sed -i 's|^\(	X(server, workers, .*\)|	X(server, patience_s, COUNT, 7, 1, 70, "how long it is patient") \\\n\1|' \
 	demo-db/server/config/config.h
