@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,42 +20,30 @@
 #include "sim/world/world.h"
 #include "common/output.h"
 
-enum {
-	OPTION_SET = 1000,
-	OPTION_FORMAT,
-	OPTION_PLOT,
-	OPTION_OUT,
-	OPTION_TABLE,
-	OPTION_SEED,
-	OPTION_SEEDS,
-	OPTION_EVENTS,
-	OPTION_PROGRESS,
-	OPTION_RECORD,
-	OPTION_HELP,
-	OPTION_KEY, /* + index of the lane's key */
-};
+#define NUMBER_MAX   0x1p62
+#define FIRST_OPTION 256 /* above what getopt says of errors, ':' and '?' */
 
-static const struct option common[] = {
-	{ "set", required_argument, NULL, OPTION_SET },
-	{ "format", required_argument, NULL, OPTION_FORMAT },
-	{ "plot", required_argument, NULL, OPTION_PLOT },
-	{ "out", required_argument, NULL, OPTION_OUT },
-	{ "table", required_argument, NULL, OPTION_TABLE },
-	{ "seed", required_argument, NULL, OPTION_SEED },
-	{ "seeds", required_argument, NULL, OPTION_SEEDS },
-	{ "max-events", required_argument, NULL, OPTION_EVENTS },
-	{ "progress", no_argument, NULL, OPTION_PROGRESS },
-	{ "record", required_argument, NULL, OPTION_RECORD },
-	{ "help", no_argument, NULL, OPTION_HELP },
+/* What every lane takes beside its own keys. */
+static const struct sim_key tool_keys[] = {
+	{ "set", SIM_KEY_TEXT, "", 0, PATH_MAX, NULL, "" },
+	{ "format", SIM_KEY_CHOICE, "table", 0, 0, "table|csv|json", "" },
+	{ "plot", SIM_KEY_TEXT, "", 0, PATH_MAX, NULL, "" },
+	{ "out", SIM_KEY_TEXT, "", 0, PATH_MAX, NULL, "" },
+	{ "table", SIM_KEY_TEXT, "", 0, PATH_MAX, NULL, "" },
+	{ "seed", SIM_KEY_INT, "1", 0, NUMBER_MAX, NULL, "" },
+	{ "seeds", SIM_KEY_INT, "1", 1, SIM_SEEDS_MAX, NULL, "" },
+	{ "max-events", SIM_KEY_INT, "1", 1, NUMBER_MAX, NULL, "" },
+	{ "progress", SIM_KEY_FLAG, "no", 0, 0, NULL, "" },
+	{ "record", SIM_KEY_TEXT, "", 0, PATH_MAX, NULL, "" },
+	{ "help", SIM_KEY_FLAG, "no", 0, 0, NULL, "" },
+	{ 0 },
 };
-#define COMMON_COUNT (sizeof(common) / sizeof(common[0]))
 
 struct request {
 	struct sim_run run;
-	enum sim_format format;
+	struct sim_options tool;
 	char command[128]; /* what came after "cancel-sim" */
-	const char *plot_path, *plot_kind, *out_path, *table, *record_path;
-	bool help;
+	const char *plot_path, *plot_kind, *out_path, *record_path;
 };
 
 __attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...)
@@ -68,27 +57,33 @@ __attribute__((format(printf, 1, 2))) static int refuse(const char *format, ...)
 	return SIM_EXIT_USAGE;
 }
 
-static struct option *build_options(const struct sim_options *keys)
+/* A long option for every key of the tool, then of the lane; its value is its place. */
+static struct option *build_options(const struct request *request)
 {
-	struct option *all = sim_alloc(COMMON_COUNT + keys->count + 1, sizeof(*all));
-	memcpy(all, common, sizeof(common));
-	for (size_t i = 0; i < keys->count; i++) {
-		char *name = sim_copy_text(keys->settings[i].key->name);
+	const struct sim_options *lists[] = { &request->tool, &request->run.options };
+	struct option *all = sim_alloc(lists[0]->count + lists[1]->count + 1, sizeof(*all));
+	int count = 0;
+	for (size_t i = 0; i < lists[0]->count + lists[1]->count; i++) {
+		bool own = i < lists[0]->count;
+		const struct sim_setting *setting =
+			&lists[!own]->settings[own ? i : i - lists[0]->count];
+		char *name = sim_copy_text(setting->key->name);
 		for (char *at = name; *at; at++)
 			*at = *at == '_' ? '-' : *at;
-		for (size_t j = 0; j < COMMON_COUNT; j++)
-			if (strcmp(common[j].name, name) == 0)
-				abort(); /* a lane's key hides an option of the tool */
-		all[COMMON_COUNT + i] =
-			(struct option){ name, required_argument, NULL, OPTION_KEY + (int)i };
+		if (!own && sim_options_find(lists[0], name))
+			abort(); /* a lane's key hides an option of the tool */
+		all[count] = (struct option){ name,
+			own && setting->key->kind == SIM_KEY_FLAG ? no_argument : required_argument,
+			NULL, FIRST_OPTION + count };
+		count++;
 	}
 	return all;
 }
 
-static void free_options(struct option *all, size_t keys)
+static void free_options(struct option *all)
 {
-	for (size_t i = 0; i < keys; i++)
-		free((char *)(uintptr_t)all[COMMON_COUNT + i].name);
+	for (struct option *option = all; option->name; option++)
+		free((char *)(uintptr_t)option->name);
 	free(all);
 }
 
@@ -106,17 +101,9 @@ static int set_pair(struct request *request, const char *pair)
 	return failed ? refuse("%s", error) : 0;
 }
 
-static int set_format(struct request *request, const char *value)
+static const struct sim_setting *tool(const struct request *request, const char *name)
 {
-	static const char *const names[] = { "table", "csv", "json" };
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(value, names[i]) == 0) {
-			request->format = (enum sim_format)i;
-			return 0;
-		}
-	}
-	return refuse(
-		"--format: '%.60s' is not accepted; it takes one of: table, csv, json", value);
+	return sim_options_find(&request->tool, name);
 }
 
 static int set_plot(struct request *request, const char *path)
@@ -129,60 +116,44 @@ static int set_plot(struct request *request, const char *path)
 	return 0;
 }
 
-static int set_number(const char *name, const char *value, int64_t min, int64_t max, int64_t *out)
+/* What the tool's options say of the run, where they were given. */
+static int read_tool(struct request *request)
 {
-	if (sim_parse_int(value, min, max, out))
-		return 0;
-	return refuse("--%s: '%.60s' is not accepted; it takes a whole number: %lld … %lld", name,
-		value, (long long)min, (long long)max);
+	struct sim_run *run = &request->run;
+	if (tool(request, "seed")->given)
+		run->seed = (uint64_t)tool(request, "seed")->integer;
+	if (tool(request, "seeds")->given)
+		run->seeds = (uint32_t)tool(request, "seeds")->integer;
+	if (tool(request, "max-events")->given)
+		run->events_limit = (uint64_t)tool(request, "max-events")->integer;
+	run->progress = run->progress || tool(request, "progress")->integer;
+	request->out_path = tool(request, "out")->given ? tool(request, "out")->text : NULL;
+	request->record_path =
+		tool(request, "record")->given ? tool(request, "record")->text : NULL;
+	return tool(request, "plot")->given ? set_plot(request, tool(request, "plot")->text) : 0;
 }
 
-static int set_common(struct request *request, int option, const char *value)
+/* The option at `place`, see build_options. */
+static int set_option(struct request *request, size_t place, const char *value)
 {
-	int64_t number = 0;
-	int status = 0;
-	switch (option) {
-	case OPTION_SET:
+	char error[SIM_ERROR_MAX];
+	struct sim_options *own = &request->tool, *keys = &request->run.options;
+	if (place >= own->count)
+		return sim_options_set(
+			       keys, keys->settings[place - own->count].key->name, value, error) < 0
+			       ? refuse("%s", error)
+			       : 0;
+	const struct sim_key *key = own->settings[place].key;
+	if (strcmp(key->name, "set") == 0)
 		return set_pair(request, value);
-	case OPTION_FORMAT:
-		return set_format(request, value);
-	case OPTION_PLOT:
-		return set_plot(request, value);
-	case OPTION_OUT:
-		request->out_path = value;
-		return 0;
-	case OPTION_TABLE:
-		request->table = value;
-		return 0;
-	case OPTION_SEED:
-		status = set_number("seed", value, 0, INT64_MAX / 2, &number);
-		request->run.seed = (uint64_t)number;
-		return status;
-	case OPTION_SEEDS:
-		status = set_number("seeds", value, 1, SIM_SEEDS_MAX, &number);
-		request->run.seeds = (uint32_t)number;
-		return status;
-	case OPTION_EVENTS:
-		status = set_number("max-events", value, 1, INT64_MAX / 2, &number);
-		request->run.events_limit = (uint64_t)number;
-		return status;
-	case OPTION_PROGRESS:
-		request->run.progress = true;
-		return 0;
-	case OPTION_RECORD:
-		request->record_path = value;
-		return 0;
-	default:
-		request->help = true;
-		return 0;
-	}
+	if (sim_options_set(own, key->name, value ? value : "yes", error) < 0)
+		return refuse("--%s", error);
+	return 0;
 }
 
 static int parse(struct request *request, int argc, char **argv)
 {
-	char error[SIM_ERROR_MAX];
-	const struct sim_options *keys = &request->run.options;
-	struct option *all = build_options(keys);
+	struct option *all = build_options(request);
 	int status = 0, option;
 	opterr = 0;
 	optind = 0;
@@ -193,16 +164,13 @@ static int parse(struct request *request, int argc, char **argv)
 			status = refuse("unknown or ambiguous option '%.60s'; see "
 					"cancel-sim %s --help",
 				argv[optind - 1], request->command);
-		else if (option < OPTION_KEY)
-			status = set_common(request, option, optarg);
-		else if (sim_options_set(&request->run.options,
-				 keys->settings[option - OPTION_KEY].key->name, optarg, error) < 0)
-			status = refuse("%s", error);
+		else
+			status = set_option(request, (size_t)(option - FIRST_OPTION), optarg);
 	}
-	free_options(all, keys->count);
+	free_options(all);
 	if (status == 0 && optind < argc)
 		status = refuse("unexpected argument '%.60s'", argv[optind]);
-	return status;
+	return status ? status : read_tool(request);
 }
 
 static void print_help(const struct sim_run *run, const char *command)
@@ -248,8 +216,9 @@ static int print(struct request *request, FILE *to)
 	FILE *memory = open_memstream(&text, &bytes);
 	if (!memory)
 		return refuse("cannot buffer the report: %s", strerror(errno));
-	int failed = sim_report_print(
-		request->run.report, &request->run, request->format, request->table, memory, error);
+	int failed = sim_report_print(request->run.report, &request->run,
+		(enum sim_format)tool(request, "format")->integer,
+		tool(request, "table")->given ? tool(request, "table")->text : NULL, memory, error);
 	fclose(memory);
 	int status = failed ? refuse("%s", error) : 0;
 	if (!failed && (fwrite(text, 1, bytes, to) != bytes || fflush(to) != 0)) {
@@ -340,14 +309,16 @@ static int run_lane(
 	else
 		snprintf(request.command, sizeof(request.command), "%s %.100s",
 			scenario ? "run" : "lane", argv[0]);
+	sim_options_init(&request.tool, tool_keys);
 	sim_options_init(&request.run.options, lane->keys);
 	if (scenario)
 		sim_scenario_apply(scenario, &request.run);
 	int status = parse(&request, argc, argv);
-	if (status == 0 && request.help)
+	if (status == 0 && tool(&request, "help")->integer)
 		print_help(&request.run, request.command);
 	else if (status == 0)
 		status = execute(&request);
+	sim_options_free(&request.tool);
 	sim_options_free(&request.run.options);
 	sim_report_free(request.run.report);
 	return status;
