@@ -16,24 +16,19 @@
 
 static const struct sim_key keys[] = {
 	SIM_KEY_LOADS("280,140"),
-	SIM_KEY_SERVICE,
-	SIM_KEY_TIMEOUT,
+	SIM_KEYS_SERVER,
 	SIM_KEY_RETRIES("1"),
-	SIM_KEY_OUTAGE_START,
-	SIM_KEY_OUTAGE("10000"),
+	SIM_KEYS_OUTAGE,
 	SIM_KEY_DURATION("20000"),
 	{ "repeat", SIM_KEY_INT, "5", 1, 100, NULL, "the fastest of so many runs counts" },
 	{ 0 },
 };
 
-enum engine { SWEEP, CAUSAL, ENGINES };
-static const char *const engine_names[] = { "sweep", "causal" };
-
 struct speed {
 	double seconds;
-	uint64_t requests;
+	uint64_t done;		 /* requests, or events */
 	uint64_t memory_bytes;	 /* at most */
-	double bytes_per_queued; /* CAUSAL, at most */
+	double bytes_per_queued; /* of the causal engine, at most */
 };
 
 /* Time of this thread on a core: what others run beside it is not its business. */
@@ -46,68 +41,39 @@ static double now_s(void)
 
 static int64_t rate(const struct speed *speed)
 {
-	return speed->seconds > 0.0 ? (int64_t)((double)speed->requests / speed->seconds) : 0;
+	return speed->seconds > 0.0 ? (int64_t)((double)speed->done / speed->seconds) : 0;
 }
 
-static struct speed once(struct sim_run *run, const struct sim_single *single, enum engine engine)
+/* ---- The engines: each runs once. 0, or negative after sim_fail ---- */
+
+static int sweep(struct sim_run *run, const struct sim_single *single, struct speed *speed)
 {
-	struct sim_causal_options options = { .events_limit = run->events_limit };
-	struct sim_causal_cost cost = { 0 };
 	struct sim_windows windows;
-	double from_s = now_s();
-	if (engine == SWEEP)
-		sim_sweep(single, NULL, NULL, run->events_limit, &windows);
-	else
-		sim_causal(single, &options, &windows, &cost);
-	struct speed speed = { now_s() - from_s, windows.attempts, windows.memory_bytes, 0.0 };
-	if (cost.queued_max > 0)
-		speed.bytes_per_queued = (double)cost.memory_bytes / (double)cost.queued_max;
+	sim_sweep(single, NULL, NULL, run->events_limit, &windows);
+	*speed = (struct speed){ .done = windows.attempts, .memory_bytes = windows.memory_bytes };
 	sim_note_bound(run, windows.bound, NULL);
 	sim_windows_free(&windows);
-	return speed;
+	return 0;
 }
 
-static struct speed fastest(
-	struct sim_run *run, const struct sim_single *single, enum engine engine)
+static int causal(struct sim_run *run, const struct sim_single *single, struct speed *speed)
 {
-	struct speed best = once(run, single, engine);
-	for (int64_t i = 1; i < sim_int(run, "repeat"); i++) {
-		struct speed next = once(run, single, engine);
-		if (next.seconds < best.seconds)
-			best = next;
-	}
-	return best;
-}
-
-static void put_row(
-	struct sim_table *table, enum engine engine, int64_t load, const struct speed *speed)
-{
-	SIM_ROW(table, SIM_TEXT(engine_names[engine]), SIM_INT(load), SIM_INT(speed->requests),
-		SIM_REAL(speed->seconds), SIM_INT(rate(speed)), SIM_INT(speed->memory_bytes));
-	if (engine == CAUSAL)
-		sim_put(table, SIM_REAL(speed->bytes_per_queued));
-}
-
-static void add(struct speed *sum, const struct speed *one)
-{
-	sum->seconds += one->seconds;
-	sum->requests += one->requests;
-	if (one->memory_bytes > sum->memory_bytes)
-		sum->memory_bytes = one->memory_bytes;
-	/* The largest queue tells what a queued request costs; a short one is mostly its chunk. */
-	if (one->memory_bytes == sum->memory_bytes)
-		sum->bytes_per_queued = one->bytes_per_queued;
-}
-
-static bool memory_is_flat(struct sim_run *run, struct sim_single single, uint64_t memory_bytes)
-{
-	single.duration_ns /= SHORT_RUN;
-	return once(run, &single, SWEEP).memory_bytes == memory_bytes;
+	struct sim_causal_options options = { .events_limit = run->events_limit };
+	struct sim_causal_cost cost;
+	struct sim_windows windows;
+	sim_causal(single, &options, &windows, &cost);
+	*speed = (struct speed){ .done = windows.attempts, .memory_bytes = windows.memory_bytes };
+	if (cost.queued_max > 0)
+		speed->bytes_per_queued = (double)cost.memory_bytes / (double)cost.queued_max;
+	sim_note_bound(run, windows.bound, NULL);
+	sim_windows_free(&windows);
+	return 0;
 }
 
 /* A front that calls an overloaded back end twice, behind a gate. */
-static struct sim_services *services_to_time(void)
+static int services(struct sim_run *run, const struct sim_single *single, struct speed *speed)
 {
+	(void)single;
 	struct sim_services_options options = { .duration_ns = 60 * SIM_NS_PER_S, .seed = 1 };
 	struct sim_service_options front = {
 		.workers = 100,
@@ -128,98 +94,129 @@ static struct sim_services *services_to_time(void)
 		.rate_qps = 1500.0,
 		.patience.timeout_ns = 500 * SIM_NS_PER_MS,
 	};
-	struct sim_services *services = sim_services_new(&options);
-	sim_services_add(services, &front);
-	sim_services_add(services, &back);
-	sim_services_traffic(services, &clients);
-	return services;
-}
-
-static int measure_services(struct sim_run *run)
-{
-	struct speed best = { 0 };
-	for (int64_t i = 0; i < sim_int(run, "repeat"); i++) {
-		struct sim_services *services = services_to_time();
-		const char *why;
-		double from_s = now_s();
-		int status = sim_services_run(services, &why);
-		double took_s = now_s() - from_s;
-		if (i == 0 || took_s < best.seconds)
-			best = (struct speed){ .seconds = took_s,
-				.requests = sim_services_events(services) };
-		sim_services_free(services);
-		if (status < 0)
-			return sim_fail(run, "%s", why);
-	}
-	sim_fact(run->report, "services.events_per_s", SIM_INT(rate(&best)));
-	return 0;
+	struct sim_services *model = sim_services_new(&options);
+	const char *why;
+	sim_services_add(model, &front);
+	sim_services_add(model, &back);
+	sim_services_traffic(model, &clients);
+	int status = sim_services_run(model, &why);
+	speed->done = sim_services_events(model);
+	sim_services_free(model);
+	return status < 0 ? sim_fail(run, "%s", why) : 0;
 }
 
 /* Lane 1 at 280 QPS with a 10 s culprit and nobody watching. */
-static int time_storm(uint64_t *events)
+static int world(struct sim_run *run, const struct sim_single *single, struct speed *speed)
 {
 	struct sim_storm storm = { .load_qps = 280,
 		.retries = 1,
 		.hold_ns = 10 * SIM_NS_PER_S,
 		.duration_ns = WORLD_S * SIM_NS_PER_S };
-	struct sim_result result;
+	struct sim_result result = { 0 };
 	const char *why;
-	struct sim_world *world = sim_storm_new(&storm, &why);
-	if (!world)
-		return -1;
-	int status = sim_world_run(world);
-	sim_world_result(world, &result);
-	*events = result.events;
-	sim_world_free(world);
-	return status;
+	struct sim_world *w = sim_storm_new(&storm, &why);
+	(void)single;
+	if (!w || sim_world_run(w) < 0)
+		why = "the world's storm did not run";
+	else
+		why = NULL;
+	if (w)
+		sim_world_result(w, &result);
+	speed->done = result.events;
+	sim_world_free(w);
+	return why ? sim_fail(run, "%s", why) : 0;
 }
 
-static int measure_world(struct sim_run *run)
+typedef int (*engine_fn)(struct sim_run *, const struct sim_single *, struct speed *);
+
+static int fastest(
+	struct sim_run *run, engine_fn engine, const struct sim_single *single, struct speed *best)
 {
-	double best_s = 0.0;
-	uint64_t events = 0;
 	for (int64_t i = 0; i < sim_int(run, "repeat"); i++) {
+		struct speed next = { 0 };
 		double from_s = now_s();
-		if (time_storm(&events) < 0)
-			return sim_fail(run, "the world's storm did not run");
-		double took_s = now_s() - from_s;
-		if (i == 0 || took_s < best_s)
-			best_s = took_s;
+		int status = engine(run, single, &next);
+		next.seconds = now_s() - from_s;
+		if (status < 0)
+			return status;
+		if (i == 0 || next.seconds < best->seconds)
+			*best = next;
 	}
-	struct speed world = { .seconds = best_s, .requests = events };
-	sim_fact(run->report, "world.events_per_s", SIM_INT(rate(&world)));
+	return 0;
+}
+
+/* ---- What it comes to ---- */
+
+static void add(struct speed *sum, const struct speed *one)
+{
+	sum->seconds += one->seconds;
+	sum->done += one->done;
+	if (one->memory_bytes > sum->memory_bytes)
+		sum->memory_bytes = one->memory_bytes;
+	/* The largest queue tells what a queued request costs; a short one is mostly its chunk. */
+	if (one->memory_bytes == sum->memory_bytes)
+		sum->bytes_per_queued = one->bytes_per_queued;
+}
+
+static bool memory_is_flat(struct sim_run *run, struct sim_single single, uint64_t memory_bytes)
+{
+	struct speed brief;
+	single.duration_ns /= SHORT_RUN;
+	sweep(run, &single, &brief);
+	return brief.memory_bytes == memory_bytes;
+}
+
+static const struct {
+	const char *name;
+	engine_fn run;
+} singles[] = { { "sweep", sweep }, { "causal", causal } };
+
+static int time_singles(struct sim_run *run, struct sim_table *table)
+{
+	struct speed sums[2] = { 0 };
+	bool flat = true;
+	for (size_t i = 0; i < sim_count(run, "load"); i++) {
+		int64_t load = sim_item(run, "load", i);
+		struct sim_single single = sim_single_read(run, (uint64_t)load);
+		for (size_t j = 0; j < 2; j++) {
+			struct speed speed;
+			if (fastest(run, singles[j].run, &single, &speed) < 0)
+				return -1;
+			SIM_ROW(table, SIM_TEXT(singles[j].name), SIM_INT(load),
+				SIM_INT(speed.done), SIM_REAL(speed.seconds), SIM_INT(rate(&speed)),
+				SIM_INT(speed.memory_bytes));
+			if (singles[j].run == causal)
+				sim_put(table, SIM_REAL(speed.bytes_per_queued));
+			else
+				flat = flat && memory_is_flat(run, single, speed.memory_bytes);
+			add(&sums[j], &speed);
+		}
+	}
+	sim_fact(run->report, "sweep.requests_per_s", SIM_INT(rate(&sums[0])));
+	sim_fact(run->report, "sweep.memory_bytes", SIM_INT(sums[0].memory_bytes));
+	sim_fact(run->report, "sweep.memory_flat", SIM_BOOL(flat));
+	sim_fact(run->report, "causal.requests_per_s", SIM_INT(rate(&sums[1])));
+	sim_fact(run->report, "causal.bytes_per_queued", SIM_DECIMALS(sums[1].bytes_per_queued, 2));
 	return 0;
 }
 
 static int run_speed(struct sim_run *run)
 {
-	static const char columns[] =
-		"engine|load_qps|requests|seconds:4|requests_per_s|memory_bytes|"
-		"bytes_per_queued:2";
-	struct sim_table *table =
-		sim_table(run, "speed", "Simulated requests a second on one core", columns);
-	struct speed sums[ENGINES] = { 0 };
-	bool flat = true;
-	for (size_t i = 0; i < sim_count(run, "load"); i++) {
-		int64_t load = sim_item(run, "load", i);
-		struct sim_single single = sim_single_read(run, (uint64_t)load);
-		for (enum engine engine = SWEEP; engine < ENGINES; engine++) {
-			struct speed speed = fastest(run, &single, engine);
-			put_row(table, engine, load, &speed);
-			add(&sums[engine], &speed);
-			if (engine == SWEEP && !memory_is_flat(run, single, speed.memory_bytes))
-				flat = false;
-		}
-	}
-	sim_fact(run->report, "sweep.requests_per_s", SIM_INT(rate(&sums[SWEEP])));
-	sim_fact(run->report, "sweep.memory_bytes", SIM_INT(sums[SWEEP].memory_bytes));
-	sim_fact(run->report, "sweep.memory_flat", SIM_BOOL(flat));
-	sim_fact(run->report, "causal.requests_per_s", SIM_INT(rate(&sums[CAUSAL])));
-	sim_fact(run->report, "causal.bytes_per_queued",
-		SIM_DECIMALS(sums[CAUSAL].bytes_per_queued, 2));
+	struct sim_table *table = sim_table(run, "speed", "Simulated requests a second on one core",
+		"engine|load_qps|requests|seconds:4|requests_per_s|memory_bytes|bytes_per_queued:"
+		"2");
+	struct speed speed;
+	if (time_singles(run, table) < 0)
+		return -1;
 	sim_note(run->report, "Seconds are CPU time of one thread, the fastest of %s runs.",
 		sim_text(run, "repeat"));
-	return measure_services(run) < 0 ? -1 : measure_world(run);
+	if (fastest(run, services, NULL, &speed) < 0)
+		return -1;
+	sim_fact(run->report, "services.events_per_s", SIM_INT(rate(&speed)));
+	if (fastest(run, world, NULL, &speed) < 0)
+		return -1;
+	sim_fact(run->report, "world.events_per_s", SIM_INT(rate(&speed)));
+	return 0;
 }
 
 const struct sim_lane sim_lane_speed = {
