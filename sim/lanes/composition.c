@@ -21,11 +21,9 @@ const struct sim_key sim_composition_keys[] = {
 	{ "overload_s", SIM_KEY_INT, "300", 2, 100000, NULL, "and its length" },
 	{ "outage_qps", SIM_KEY_INT, "280", 1, 1000000, NULL, "load of the outage scenario" },
 	{ "outage_s", SIM_KEY_INT, "800", 2, 100000, NULL, "and its length" },
-	SIM_KEY_SERVICE,
-	SIM_KEY_TIMEOUT,
+	SIM_KEYS_SERVER,
 	SIM_KEY_RETRIES("1"),
-	SIM_KEY_OUTAGE_START,
-	SIM_KEY_OUTAGE("10000"),
+	SIM_KEYS_OUTAGE,
 	{ 0 },
 };
 

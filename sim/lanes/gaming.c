@@ -26,8 +26,7 @@ const struct sim_key sim_gaming_keys[] = {
 	{ "warm_up_s", SIM_KEY_INT, "200", 0, 100000, NULL,
 		"whole rotations' worth, not measured: the gate settles" },
 	SIM_KEY_LOAD("600"),
-	SIM_KEY_SERVICE,
-	SIM_KEY_TIMEOUT,
+	SIM_KEYS_SERVER,
 	{ 0 },
 };
 

@@ -11,11 +11,9 @@ const struct sim_key sim_healing_time_keys[] = {
 	{ "share_pct", SIM_KEY_INTS, "5,10,20", 1, 100, NULL,
 		"retries as a share of originals, for the second table" },
 	SIM_KEY_LOAD("280"),
-	SIM_KEY_SERVICE,
-	SIM_KEY_TIMEOUT,
+	SIM_KEYS_SERVER,
 	SIM_KEY_RETRIES("1"),
-	SIM_KEY_OUTAGE_START,
-	SIM_KEY_OUTAGE("10000"),
+	SIM_KEYS_OUTAGE,
 	{ "duration_s", SIM_KEY_INT, "3000", 1, 100000, NULL, "arrivals end here" },
 	{ 0 },
 };

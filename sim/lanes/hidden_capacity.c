@@ -8,10 +8,8 @@
 
 const struct sim_key sim_hidden_capacity_keys[] = {
 	{ "retries", SIM_KEY_INTS, "1..3", 0, 20, NULL, "retries of an original, one search each" },
-	SIM_KEY_SERVICE,
-	SIM_KEY_TIMEOUT,
-	SIM_KEY_OUTAGE_START,
-	SIM_KEY_OUTAGE("10000"),
+	SIM_KEYS_SERVER,
+	SIM_KEYS_OUTAGE,
 	{ "duration_s", SIM_KEY_INT, "2000", 1, 100000, NULL,
 		"arrivals end here; healed means healed by then" },
 	{ 0 },

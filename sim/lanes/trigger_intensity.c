@@ -8,8 +8,7 @@
 
 const struct sim_key sim_trigger_intensity_keys[] = {
 	SIM_KEY_LOADS("151,160,200,250,280,290,299"),
-	SIM_KEY_SERVICE,
-	SIM_KEY_TIMEOUT,
+	SIM_KEYS_SERVER,
 	SIM_KEY_RETRIES("1"),
 	SIM_KEY_OUTAGE_START,
 	{ "outage_max_ms", SIM_KEY_INT, "20000", 1, 1000000, NULL, "the longest outage tried" },

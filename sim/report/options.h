@@ -36,6 +36,12 @@ struct sim_key {
 	const char *what;     /* one line */
 };
 
+/* A key of a kind that takes no choices, for headers that share some between lanes. */
+#define SIM_KEY(name, kind, fallback, min, max, what)                                              \
+	{                                                                                          \
+		name, SIM_KEY_##kind, fallback, min, max, NULL, what                               \
+	}
+
 struct sim_setting {
 	const struct sim_key *key;
 	char *text;

@@ -7,42 +7,20 @@
 #include "sim/report/lane.h"
 #include "sim/single/single.h"
 
-#define SIM_KEY_LOADS(fallback)                                                                    \
-	{                                                                                          \
-		"load", SIM_KEY_INTS, fallback, 1, 1000000, NULL,                                  \
-			"originals a second, one run each"                                         \
-	}
-#define SIM_KEY_LOAD(fallback)                                                                     \
-	{                                                                                          \
-		"load", SIM_KEY_INT, fallback, 1, 1000000, NULL, "originals a second"              \
-	}
-#define SIM_KEY_SERVICE                                                                            \
-	{                                                                                          \
-		"service_ns", SIM_KEY_INT, "3333333", 1, 1000000000000, NULL,                      \
-			"service time of one attempt"                                              \
-	}
-#define SIM_KEY_TIMEOUT                                                                            \
-	{                                                                                          \
-		"timeout_ms", SIM_KEY_INT, "1000", 1, 1000000, NULL, "a client's patience"         \
-	}
-#define SIM_KEY_RETRIES(fallback)                                                                  \
-	{                                                                                          \
-		"retries", SIM_KEY_INT, fallback, 0, 100, NULL, "retries of an original, at most"  \
-	}
+#define SIM_KEY_LOADS(loads)                                                                       \
+	SIM_KEY("load", INTS, loads, 1, 1000000, "originals a second, one run each")
+#define SIM_KEY_LOAD(load) SIM_KEY("load", INT, load, 1, 1000000, "originals a second")
+#define SIM_KEY_RETRIES(retries)                                                                   \
+	SIM_KEY("retries", INT, retries, 0, 100, "retries of an original, at most")
+#define SIM_KEY_DURATION(seconds)                                                                  \
+	SIM_KEY("duration_s", INT, seconds, 1, 1000000, "arrivals end here")
+#define SIM_KEYS_SERVER                                                                            \
+	SIM_KEY("service_ns", INT, "3333333", 1, 1e12, "service time of one attempt"),             \
+		SIM_KEY("timeout_ms", INT, "1000", 1, 1000000, "a client's patience")
 #define SIM_KEY_OUTAGE_START                                                                       \
-	{                                                                                          \
-		"outage_start_ms", SIM_KEY_INT, "30000", 0, 1000000000, NULL,                      \
-			"no service starts from here"                                              \
-	}
-#define SIM_KEY_OUTAGE(fallback)                                                                   \
-	{                                                                                          \
-		"outage_ms", SIM_KEY_INT, fallback, 0, 1000000000, NULL, "and for so long"         \
-	}
-#define SIM_KEY_DURATION(fallback)                                                                 \
-	{                                                                                          \
-		"duration_s", SIM_KEY_INT, fallback, 1, 1000000, NULL, "arrivals end here"         \
-	}
-
+	SIM_KEY("outage_start_ms", INT, "30000", 0, 1e9, "no service starts from here")
+#define SIM_KEYS_OUTAGE                                                                            \
+	SIM_KEY_OUTAGE_START, SIM_KEY("outage_ms", INT, "10000", 0, 1e9, "and for so long")
 #define SIM_KEY_ENGINE                                                                             \
 	{                                                                                          \
 		"engine", SIM_KEY_CHOICE, "sweep", 0, 0, "sweep|causal",                           \
