@@ -69,9 +69,4 @@ bool sim_events_take(struct sim_events *events, struct sim_event *next);
 /* The next one, left in place; NULL: none. */
 const struct sim_event *sim_events_peek(struct sim_events *events);
 
-static inline enum sim_rank sim_event_rank(const struct sim_event *event)
-{
-	return (enum sim_rank)(event->order >> 60);
-}
-
 #endif

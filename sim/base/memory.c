@@ -2,7 +2,6 @@
 /* Allocation. */
 #include "sim/base/memory.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +35,25 @@ void *sim_grow(void *array, size_t *capacity, size_t wanted, size_t size_bytes)
 		out_of_memory(next, size_bytes);
 	*capacity = next;
 	return moved;
+}
+
+void *sim_slab_take(struct sim_slab *slab, void *array, size_t size_bytes, uint32_t *place)
+{
+	if (slab->free_count > 0) {
+		*place = slab->free[--slab->free_count];
+		return array;
+	}
+	array = sim_grow(array, &slab->capacity, slab->count + 1, size_bytes);
+	*place = (uint32_t)slab->count++;
+	memset((char *)array + *place * size_bytes, 0, size_bytes);
+	return array;
+}
+
+void sim_slab_give(struct sim_slab *slab, uint32_t place)
+{
+	slab->free = sim_grow(
+		slab->free, &slab->free_capacity, slab->free_count + 1, sizeof(*slab->free));
+	slab->free[slab->free_count++] = place;
 }
 
 char *sim_copy_text(const char *text)

@@ -14,10 +14,6 @@ static const double t95[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 
 
 void sim_stats_add(struct sim_stats *stats, double value)
 {
-	if (stats->count == 0 || value < stats->min)
-		stats->min = value;
-	if (stats->count == 0 || value > stats->max)
-		stats->max = value;
 	stats->count++;
 	double off = value - stats->mean;
 	stats->mean += off / (double)stats->count;

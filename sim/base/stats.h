@@ -11,7 +11,6 @@
 
 struct sim_stats {
 	double mean, spread; /* spread: sum of squared distances from the mean (Welford) */
-	double min, max;
 	size_t count;
 };
 

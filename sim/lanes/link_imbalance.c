@@ -53,7 +53,7 @@ struct client {
 
 struct request {
 	uint64_t arrived_ns;
-	uint32_t next; /* waiting behind it, or free */
+	uint32_t next; /* waiting behind it */
 };
 
 struct links {
@@ -64,8 +64,7 @@ struct links {
 	struct client *clients;
 	uint32_t *request_of; /* by connection */
 	struct request *requests;
-	size_t request_count, request_capacity;
-	uint32_t free_request;
+	struct sim_slab request_slab;
 	uint64_t *free_ns; /* of a link */
 	uint64_t *carried; /* requests of a link, this second */
 	uint64_t load, bursts_per_s, burst, transfer_ns, duration_ns;
@@ -120,14 +119,8 @@ static void wait_for_connection(struct links *l, struct client *client, uint32_t
 
 static uint32_t new_request(struct links *l, uint64_t now_ns)
 {
-	uint32_t request = l->free_request;
-	if (request != NOBODY) {
-		l->free_request = l->requests[request].next;
-	} else {
-		l->requests = sim_grow(l->requests, &l->request_capacity, l->request_count + 1,
-			sizeof(*l->requests));
-		request = (uint32_t)l->request_count++;
-	}
+	uint32_t request;
+	l->requests = sim_slab_take(&l->request_slab, l->requests, sizeof(*l->requests), &request);
 	l->requests[request].arrived_ns = now_ns;
 	return request;
 }
@@ -168,8 +161,7 @@ static void on_transferred(
 	uint32_t request = l->request_of[connection], waits = client->wait_head;
 	second->answered++;
 	second->late += now_ns - l->requests[request].arrived_ns > l->late_ns;
-	l->requests[request].next = l->free_request;
-	l->free_request = request;
+	sim_slab_give(&l->request_slab, request);
 	client->idle[(client->head + client->count++) % l->connections] = connection;
 	if (waits == NOBODY)
 		return;
@@ -210,7 +202,6 @@ static void links_init(struct links *l, struct sim_run *run, enum pool pool, uin
 		.load = (uint64_t)sim_int(run, "load"),
 		.bursts_per_s = (uint64_t)sim_int(run, "bursts_per_s"),
 		.burst = (uint64_t)sim_int(run, "burst"),
-		.free_request = NOBODY,
 		.transfer_ns = sim_ns(run, "transfer_us"),
 		.server = { .shape = SIM_EXPONENTIAL, .mean = sim_ns(run, "server_us") },
 		.duration_ns = sim_ns(run, "duration_s"),
@@ -237,6 +228,7 @@ static void links_free(struct links *l)
 	free(l->clients);
 	free(l->request_of);
 	free(l->requests);
+	free(l->request_slab.free);
 	free(l->free_ns);
 	free(l->carried);
 }

@@ -21,8 +21,6 @@ static const char *style_of(enum sim_style style)
 		return "points pt 7 ps 0.5";
 	case SIM_LINES_POINTS:
 		return "linespoints pt 7 ps 0.6 lw 1.5";
-	case SIM_BARS:
-		return "boxes fs solid 0.6";
 	case SIM_MAP:
 		return "points pt 5 ps 1.4 palette";
 	case SIM_LINES:

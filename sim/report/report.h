@@ -99,7 +99,6 @@ enum sim_style {
 	SIM_STEPS,
 	SIM_POINTS,
 	SIM_LINES_POINTS,
-	SIM_BARS,
 	SIM_MAP, /* cells (x, y, value) as colours */
 };
 enum sim_axes { /* bits */

@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "sim/base/memory.h"
 #include "sim/service/parts.h"
 
 #define FLIGHT_EMPTY  1u /* in the air, nobody waits */

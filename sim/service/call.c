@@ -5,7 +5,6 @@
  */
 #include <assert.h>
 
-#include "sim/base/memory.h"
 #include "sim/service/parts.h"
 
 #define WORK_MOST_NS 1e18 /* past the end of any run */
@@ -16,15 +15,8 @@ static void answer(struct sim_services *s, uint32_t index, enum outcome outcome)
 
 static uint32_t new_call(struct sim_services *s)
 {
-	uint32_t index = s->free_call;
-	if (index != NOBODY) {
-		s->free_call = s->calls[index].next;
-	} else {
-		s->calls =
-			sim_grow(s->calls, &s->call_capacity, s->call_count + 1, sizeof(*s->calls));
-		index = (uint32_t)s->call_count++;
-		s->calls[index] = (struct call){ 0 };
-	}
+	uint32_t index;
+	s->calls = sim_slab_take(&s->call_slab, s->calls, sizeof(*s->calls), &index);
 	s->live_calls++;
 	s->full = s->full || s->live_calls >= s->options.live_limit;
 	return index;
@@ -36,8 +28,7 @@ static void free_call(struct sim_services *s, uint32_t index)
 	uint32_t task = call->task;
 	call->state = CALL_FREE;
 	call->generation++;
-	call->next = s->free_call;
-	s->free_call = index;
+	sim_slab_give(&s->call_slab, index);
 	s->live_calls--;
 	s->tasks[task].live_calls--;
 	task_release(s, task);
@@ -172,9 +163,9 @@ static void enqueue(struct sim_services *s, struct service *service, uint32_t in
 		service->result.queued_max = server->queued;
 }
 
-void call_arrive(struct sim_services *s, uint32_t index)
+void call_arrive(struct sim_services *s, const struct sim_event *event)
 {
-	struct call *call = &s->calls[index];
+	struct call *call = &s->calls[event->who];
 	struct service *service = &s->services[call->service];
 	call->arrival_ns = now_of(s);
 	service->result.arrivals++;
@@ -184,10 +175,10 @@ void call_arrive(struct sim_services *s, uint32_t index)
 		service->result.rejected++;
 		probe_now(s, service)->rejected++;
 		charge_reject(s, service, call);
-		answer(s, index, OUTCOME_REJECTED);
+		answer(s, event->who, OUTCOME_REJECTED);
 		return;
 	}
-	enqueue(s, service, index);
+	enqueue(s, service, event->who);
 	server_start(s, service, call->server);
 }
 
@@ -254,11 +245,12 @@ void server_start(struct sim_services *s, struct service *service, uint32_t at)
 	}
 }
 
-void server_rejected(struct sim_services *s, uint32_t service, uint32_t server)
+void server_rejected(struct sim_services *s, const struct sim_event *event)
 {
-	s->services[service].servers[server].busy--;
-	service_busy(s, &s->services[service], -1);
-	server_start(s, &s->services[service], server);
+	struct service *service = &s->services[event->who];
+	service->servers[event->arg].busy--;
+	service_busy(s, service, -1);
+	server_start(s, service, (uint32_t)event->arg);
 }
 
 static void leave_worker(struct sim_services *s, struct call *call)
@@ -319,10 +311,10 @@ static void go_on(struct sim_services *s, uint32_t index)
 	answer(s, index, OUTCOME_OK);
 }
 
-void call_worked(struct sim_services *s, uint32_t index, uint64_t generation)
+void call_worked(struct sim_services *s, const struct sim_event *event)
 {
-	struct call *call = &s->calls[index];
-	if (call->generation != generation)
+	struct call *call = &s->calls[event->who];
+	if (call->generation != event->arg)
 		return;
 	struct service *service = &s->services[call->service];
 	service->result.served++;
@@ -330,7 +322,7 @@ void call_worked(struct sim_services *s, uint32_t index, uint64_t generation)
 	call->state = CALL_CALLING;
 	if (!service->options.holds_worker)
 		leave_worker(s, call);
-	go_on(s, index);
+	go_on(s, event->who);
 }
 
 /* Those that waited for the same key share its fate. */
@@ -418,12 +410,12 @@ static void learn_level(struct sim_services *s, const struct call *call)
 	cancel_upstream_observe(upstream, now_of(s), level);
 }
 
-void call_answer(struct sim_services *s, uint32_t index)
+void call_answer(struct sim_services *s, const struct sim_event *event)
 {
-	struct call copy = s->calls[index];
+	struct call copy = s->calls[event->who];
 	assert(copy.state == CALL_ANSWERED);
 	learn_level(s, &copy);
-	s->calls[index].delivered = true;
+	s->calls[event->who].delivered = true;
 	bool again = copy.outcome == OUTCOME_REJECTED && copy.parent != NOBODY &&
 		     copy.resends < s->services[copy.service].options.resends &&
 		     s->calls[copy.parent].state == CALL_CALLING;
@@ -433,7 +425,7 @@ void call_answer(struct sim_services *s, uint32_t index)
 		child_answered(s, copy.parent, (enum outcome)copy.outcome);
 	else
 		task_answered(s, copy.task, (enum outcome)copy.outcome);
-	release_call(s, index);
+	release_call(s, event->who);
 }
 
 /* ---- A server dies ---- */
@@ -445,7 +437,7 @@ void server_down(struct sim_services *s, uint32_t service_index, uint32_t at)
 	server->head = server->tail = NOBODY;
 	server->queued = 0;
 	server->rejects_due = 0;
-	for (size_t i = 0; i < s->call_count; i++) {
+	for (size_t i = 0; i < s->call_slab.count; i++) {
 		struct call *call = &s->calls[i];
 		bool here = call->service == service_index && call->server == at;
 		bool lost = call->state == CALL_QUEUED || call->state == CALL_WORKING ||

@@ -5,7 +5,6 @@
  */
 
 #include "sim/base/math.h"
-#include "sim/base/memory.h"
 #include "sim/service/parts.h"
 
 #define USERS_DEFAULT 1000000u
@@ -15,15 +14,8 @@
 
 static uint32_t new_task(struct sim_services *s)
 {
-	uint32_t index = s->free_task;
-	if (index != NOBODY) {
-		s->free_task = s->tasks[index].next_free;
-	} else {
-		s->tasks =
-			sim_grow(s->tasks, &s->task_capacity, s->task_count + 1, sizeof(*s->tasks));
-		index = (uint32_t)s->task_count++;
-		s->tasks[index] = (struct task){ 0 };
-	}
+	uint32_t index;
+	s->tasks = sim_slab_take(&s->task_slab, s->tasks, sizeof(*s->tasks), &index);
 	return index;
 }
 
@@ -38,8 +30,7 @@ void task_release(struct sim_services *s, uint32_t index)
 		s->services[i].result.wasted += task->served[i];
 	task->used = false;
 	task->generation++;
-	task->next_free = s->free_task;
-	s->free_task = index;
+	sim_slab_give(&s->task_slab, index);
 }
 
 /* ---- Arrivals ---- */
@@ -133,19 +124,33 @@ static uint32_t new_request(struct sim_services *s, uint32_t index, uint32_t slo
 	task.user = slot != NOBODY
 			    ? slot
 			    : sim_rng_below(&traffic->rng, people ? o->users : USERS_DEFAULT);
-	task.business = (uint32_t)(task.original % levels);
-	task.priority = cancel_dagor_priority(
-		s->levels, task.scheduled_ns, o->business + task.business, task.user);
+	task.priority = cancel_dagor_priority(s->levels, task.scheduled_ns,
+		o->business + (uint32_t)(task.original % levels), task.user);
 	task.measured = task.scheduled_ns >= s->options.warm_up_ns;
 	if (entry->options.cache.keys > 0)
 		task.key = (uint32_t)sim_zipf_draw(&entry->cache.zipf, &traffic->rng);
 	window_now(s, traffic)->originals++;
 	if (task.measured) {
 		traffic->result.originals++;
-		traffic->level_originals[task.business]++;
 	}
 	s->tasks[task_index] = task;
 	return task_index;
+}
+
+static void task_send(struct sim_services *s, uint32_t index)
+{
+	struct task *task = &s->tasks[index];
+	struct traffic *traffic = s->traffics[task->traffic];
+	task->waiting = true;
+	task->sent_ns = now_of(s);
+	window_now(s, traffic)->attempts++;
+	if (task->measured)
+		traffic->result.attempts++;
+	sim_budget_sent(&traffic->budget, now_of(s));
+	if (traffic->options.patience.timeout_ns)
+		sim_events_add(&s->events, now_of(s) + traffic->options.patience.timeout_ns,
+			SIM_RANK_TIMEOUT, EVENT_TIMEOUT, index, task->generation);
+	call_send(s, index, NOBODY, traffic->options.service, 0);
 }
 
 static void fail_request(struct sim_services *s, uint32_t index)
@@ -179,12 +184,12 @@ static uint32_t burst_now(const struct sim_services *s, const struct traffic *tr
 	return (uint32_t)(burst < most ? burst : most);
 }
 
-void traffic_next(struct sim_services *s, uint32_t index, uint32_t slot)
+void traffic_next(struct sim_services *s, const struct sim_event *event)
 {
-	struct traffic *traffic = s->traffics[index];
+	struct traffic *traffic = s->traffics[event->who];
 	uint32_t count = 1;
-	if (slot != NOBODY) {
-		send_one(s, index, slot);
+	if (event->arg != NOBODY) {
+		send_one(s, event->who, (uint32_t)event->arg);
 		return;
 	}
 	if (traffic->options.burst_every_ns)
@@ -192,26 +197,15 @@ void traffic_next(struct sim_services *s, uint32_t index, uint32_t slot)
 	else if (rate_now(s, traffic) < 1e-6)
 		count = 0;
 	for (uint32_t i = 0; i < count && !s->full; i++)
-		send_one(s, index, NOBODY);
-	plan(s, index, now_of(s) + gap_ns(s, traffic), NOBODY);
+		send_one(s, event->who, NOBODY);
+	plan(s, event->who, now_of(s) + gap_ns(s, traffic), NOBODY);
 }
 
 /* ---- Attempts ---- */
 
-void task_send(struct sim_services *s, uint32_t index)
+void task_again(struct sim_services *s, const struct sim_event *event)
 {
-	struct task *task = &s->tasks[index];
-	struct traffic *traffic = s->traffics[task->traffic];
-	task->waiting = true;
-	task->sent_ns = now_of(s);
-	window_now(s, traffic)->attempts++;
-	if (task->measured)
-		traffic->result.attempts++;
-	sim_budget_sent(&traffic->budget, now_of(s));
-	if (traffic->options.patience.timeout_ns)
-		sim_events_add(&s->events, now_of(s) + traffic->options.patience.timeout_ns,
-			SIM_RANK_TIMEOUT, EVENT_TIMEOUT, index, task->generation);
-	call_send(s, index, NOBODY, traffic->options.service, 0);
+	task_send(s, event->who);
 }
 
 static bool hooks_allow(struct sim_services *s, const struct task *task)
@@ -261,13 +255,13 @@ static void attempt_failed(struct sim_services *s, uint32_t index, bool timed_ou
 	task_release(s, index);
 }
 
-void task_timeout(struct sim_services *s, uint32_t index, uint64_t generation)
+void task_timeout(struct sim_services *s, const struct sim_event *event)
 {
-	struct task *task = &s->tasks[index];
-	if (task->generation != generation || !task->waiting)
+	struct task *task = &s->tasks[event->who];
+	if (task->generation != event->arg || !task->waiting)
 		return;
 	window_now(s, s->traffics[task->traffic])->timed_out++;
-	attempt_failed(s, index, true, false);
+	attempt_failed(s, event->who, true, false);
 }
 
 static void succeed(struct sim_services *s, uint32_t index)
@@ -280,7 +274,6 @@ static void succeed(struct sim_services *s, uint32_t index)
 	window_now(s, traffic)->goodput++;
 	if (task->measured) {
 		traffic->result.succeeded++;
-		traffic->level_succeeded[task->business]++;
 		sim_histogram_add(&traffic->latency, now_of(s) - task->scheduled_ns);
 		sim_histogram_add(&traffic->from_send, now_of(s) - task->sent_ns);
 	}

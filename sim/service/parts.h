@@ -7,30 +7,40 @@
 
 #include "sim/base/clock.h"
 #include "sim/base/events.h"
+#include "sim/base/memory.h"
 #include "sim/service/service.h"
 
 #define NOBODY UINT32_MAX
 
+/* What happens, and who sees to it. */
+#define SERVICE_EVENTS(X)                                                                          \
+	X(NEXT, traffic_next)	      /* traffic `who` (user `arg`) sends its next request */      \
+	X(ATTEMPT, task_again)	      /* task `who` is sent */                                     \
+	X(ARRIVE, call_arrive)	      /* call `who` reaches its server */                          \
+	X(WORKED, call_worked)	      /* call `who` has done its own work; arg: generation */      \
+	X(ANSWER, call_answer)	      /* the answer of call `who` reaches its caller */            \
+	X(TIMEOUT, task_timeout)      /* of task `who`; arg: generation */                         \
+	X(REJECTED, server_rejected)  /* service `who`, server `arg`: a worker ends a reject */    \
+	X(CHANGE_FROM, change_begins) /* change `who` */                                           \
+	X(CHANGE_UNTIL, change_ends)                                                               \
+	X(WARM, warm_up_ends) /* totals of services count from here */
+
 enum event_kind {
-	EVENT_NEXT,	   /* traffic `who` (user `arg`) sends its next request */
-	EVENT_ATTEMPT,	   /* task `who` is sent */
-	EVENT_ARRIVE,	   /* call `who` reaches its server */
-	EVENT_WORKED,	   /* call `who` has done its own work; arg: generation */
-	EVENT_ANSWER,	   /* the answer of call `who` reaches its caller */
-	EVENT_TIMEOUT,	   /* of task `who`; arg: generation */
-	EVENT_REJECTED,	   /* service `who`, server `arg`: a worker is through with a reject */
-	EVENT_CHANGE_FROM, /* change `who` begins … */
-	EVENT_CHANGE_UNTIL,
-	EVENT_WARM, /* totals of services count from here */
+#define X(event, handler) EVENT_##event,
+	SERVICE_EVENTS(X)
+#undef X
 };
+#define X(event, handler) void handler(struct sim_services *s, const struct sim_event *event);
+SERVICE_EVENTS(X)
+#undef X
 
 /* ---- Tasks and calls ---- */
 
 struct task { /* one attempt of a client */
 	uint64_t original, scheduled_ns, sent_ns, user;
-	uint32_t generation, next_free;
+	uint32_t generation;
 	uint32_t traffic, attempt, live_calls;
-	uint32_t priority, business, key, slot; /* slot: of a closed loop's user */
+	uint32_t priority, key, slot; /* slot: of a closed loop's user */
 	bool used, waiting, succeeded, measured;
 	struct cancel_retry_aws_call aws;
 	uint16_t served[SIM_SERVICES_MAX];
@@ -41,7 +51,7 @@ enum outcome { OUTCOME_OK, OUTCOME_FAILED, OUTCOME_REJECTED };
 
 struct call {
 	uint64_t arrival_ns;
-	uint32_t generation, next; /* in a queue, a flight's waiters, or the free list */
+	uint32_t generation, next; /* in a queue or a flight's waiters */
 	uint32_t task, parent;	   /* parent NOBODY: the client */
 	uint32_t pending, made;	   /* calls of the current list: open, made so far */
 	uint32_t missed;	   /* refused upstream in the gate's name, to report on arrival */
@@ -93,7 +103,6 @@ struct traffic {
 	struct sim_traffic_window *windows;
 	struct sim_traffic_result result;
 	struct sim_histogram latency, from_send;
-	uint64_t *level_originals, *level_succeeded;
 };
 
 struct sim_services {
@@ -106,8 +115,7 @@ struct sim_services {
 	uint32_t service_count, traffic_count, change_count;
 	struct task *tasks;
 	struct call *calls;
-	size_t task_count, task_capacity, call_count, call_capacity;
-	uint32_t free_task, free_call;
+	struct sim_slab task_slab, call_slab;
 	uint32_t live_calls;
 	struct cancel_dagor *levels; /* computes user levels only */
 	size_t seconds, bins;
@@ -122,10 +130,6 @@ static inline uint64_t now_of(const struct sim_services *s)
 /* call.c */
 void call_send(
 	struct sim_services *s, uint32_t task, uint32_t parent, uint32_t service, uint8_t resends);
-void call_arrive(struct sim_services *s, uint32_t call);
-void call_worked(struct sim_services *s, uint32_t call, uint64_t generation);
-void call_answer(struct sim_services *s, uint32_t call);
-void server_rejected(struct sim_services *s, uint32_t service, uint32_t server);
 void server_start(struct sim_services *s, struct service *service, uint32_t server);
 void server_down(struct sim_services *s, uint32_t service, uint32_t server);
 
@@ -142,9 +146,6 @@ void cache_wipe(struct cache *cache, const struct sim_cache_options *options);
 
 /* client.c */
 void traffic_begin(struct sim_services *s, uint32_t traffic);
-void traffic_next(struct sim_services *s, uint32_t traffic, uint32_t slot);
-void task_send(struct sim_services *s, uint32_t task);
-void task_timeout(struct sim_services *s, uint32_t task, uint64_t generation);
 void task_answered(struct sim_services *s, uint32_t task, enum outcome outcome);
 void task_release(struct sim_services *s, uint32_t task);
 

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "sim/base/memory.h"
 #include "sim/service/parts.h"
 
 #define LIVE_DEFAULT 2000000u
@@ -21,7 +20,6 @@ struct sim_services *sim_services_new(const struct sim_services_options *options
 	s->options = *options;
 	if (s->options.live_limit == 0)
 		s->options.live_limit = LIVE_DEFAULT;
-	s->free_task = s->free_call = NOBODY;
 	s->seconds = (options->duration_ns + SIM_NS_PER_S - 1) / SIM_NS_PER_S;
 	if (options->bin_ns)
 		s->bins = (options->duration_ns + options->bin_ns - 1) / options->bin_ns;
@@ -47,8 +45,6 @@ static void traffic_free(struct traffic *traffic)
 {
 	free(traffic->windows);
 	free(traffic->schedule_ns);
-	free(traffic->level_originals);
-	free(traffic->level_succeeded);
 	free(traffic);
 }
 
@@ -60,7 +56,9 @@ void sim_services_free(struct sim_services *s)
 		traffic_free(s->traffics[i]);
 	sim_events_free(&s->events);
 	free(s->tasks);
+	free(s->task_slab.free);
 	free(s->calls);
+	free(s->call_slab.free);
 	free(s->levels);
 	free(s);
 }
@@ -129,7 +127,6 @@ static int init_budget(struct sim_budget *budget, const struct sim_traffic_optio
 
 int sim_services_traffic(struct sim_services *s, const struct sim_traffic_options *options)
 {
-	uint32_t levels = options->business_levels ? options->business_levels : 1;
 	bool closed = options->loop == SIM_LOOP_PACED || options->loop == SIM_LOOP_CLOSED;
 	if (s->traffic_count >= SIM_TRAFFICS_MAX || (closed && options->users == 0) ||
 		(options->loop == SIM_LOOP_PACED && options->rate_qps < 1e-3) ||
@@ -144,8 +141,6 @@ int sim_services_traffic(struct sim_services *s, const struct sim_traffic_option
 	traffic->load = 1.0;
 	traffic->retries = options->patience.retries;
 	traffic->windows = sim_alloc(s->seconds, sizeof(*traffic->windows));
-	traffic->level_originals = sim_alloc(levels, sizeof(*traffic->level_originals));
-	traffic->level_succeeded = sim_alloc(levels, sizeof(*traffic->level_succeeded));
 	sim_rng_init(&traffic->rng, s->options.seed, 200 + s->traffic_count);
 	s->traffics[s->traffic_count] = traffic;
 	return (int)s->traffic_count++;
@@ -257,49 +252,30 @@ static void apply(struct sim_services *s, const struct sim_change *change, bool 
 			change_server(s, change, at, begins);
 }
 
+void change_begins(struct sim_services *s, const struct sim_event *event)
+{
+	apply(s, &s->changes[event->who], true);
+}
+
+void change_ends(struct sim_services *s, const struct sim_event *event)
+{
+	apply(s, &s->changes[event->who], false);
+}
+
 /* ---- The run ---- */
 
-static void forget_warm_up(struct sim_services *s)
+void warm_up_ends(struct sim_services *s, const struct sim_event *event)
 {
+	(void)event;
 	for (uint32_t i = 0; i < s->service_count; i++)
 		s->services[i].result = (struct sim_service_result){ 0 };
 }
 
-static void dispatch(struct sim_services *s, const struct sim_event *event)
-{
-	switch ((enum event_kind)event->kind) {
-	case EVENT_NEXT:
-		traffic_next(s, event->who, (uint32_t)event->arg);
-		return;
-	case EVENT_ATTEMPT:
-		task_send(s, event->who);
-		return;
-	case EVENT_ARRIVE:
-		call_arrive(s, event->who);
-		return;
-	case EVENT_WORKED:
-		call_worked(s, event->who, event->arg);
-		return;
-	case EVENT_ANSWER:
-		call_answer(s, event->who);
-		return;
-	case EVENT_TIMEOUT:
-		task_timeout(s, event->who, event->arg);
-		return;
-	case EVENT_REJECTED:
-		server_rejected(s, event->who, (uint32_t)event->arg);
-		return;
-	case EVENT_CHANGE_FROM:
-		apply(s, &s->changes[event->who], true);
-		return;
-	case EVENT_CHANGE_UNTIL:
-		apply(s, &s->changes[event->who], false);
-		return;
-	case EVENT_WARM:
-		forget_warm_up(s);
-		return;
-	}
-}
+static void (*const handlers[])(struct sim_services *, const struct sim_event *) = {
+#define X(event, handler) handler,
+	SERVICE_EVENTS(X)
+#undef X
+};
 
 static void begin(struct sim_services *s)
 {
@@ -330,7 +306,7 @@ int sim_services_run(struct sim_services *s, const char **why)
 			break;
 		if (!sim_clock_advance(&s->clock, event.at_ns))
 			break;
-		dispatch(s, &event);
+		handlers[event.kind](s, &event);
 	}
 	for (uint32_t i = 0; i < s->service_count; i++)
 		service_busy(s, &s->services[i], 0);
@@ -348,8 +324,6 @@ void sim_services_traffic_result(
 	result->window_count = s->seconds;
 	result->latency = &traffic->latency;
 	result->from_send = &traffic->from_send;
-	result->level_originals = traffic->level_originals;
-	result->level_succeeded = traffic->level_succeeded;
 }
 
 void sim_services_result(

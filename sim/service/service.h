@@ -150,8 +150,6 @@ struct sim_traffic_result {
 	uint64_t originals, attempts, succeeded, failed; /* failed: out of patience and retries */
 	const struct sim_histogram *latency;   /* of successes, from the scheduled start */
 	const struct sim_histogram *from_send; /* the same from the moment of sending */
-	/* By business level, from `business` up. */
-	const uint64_t *level_originals, *level_succeeded;
 };
 
 struct sim_probe { /* a service during bin_ns */

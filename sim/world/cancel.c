@@ -5,7 +5,6 @@
  * Owns the way from "stop" to "gave everything back" and the events the core hears about it. Why a
  * task is to stop (verdict, statement timeout, a client that left, a parent) is the caller's.
  */
-#include "sim/base/memory.h"
 #include "sim/world/parts.h"
 
 void world_event_emit(struct sim_world *w, uint32_t node, enum cancel_event_kind kind,
@@ -37,9 +36,9 @@ void world_cancel(struct sim_world *w, uint32_t task, enum world_reason reason)
 	world_at(w, w->clock.now_ns + notice_ns, SIM_RANK_WAKE, EVENT_NOTICE, 0, t->id);
 }
 
-void world_cancel_statement(struct sim_world *w, uint64_t id)
+void world_cancel_statement(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, id);
+	uint32_t index = world_task_find(w, event->arg);
 	if (index != NONE && !w->tasks[index].blocked)
 		world_cancel(w, index, REASON_STATEMENT);
 }
@@ -50,30 +49,31 @@ static struct sim_decision *decision_of(struct sim_world *w, uint32_t decision)
 }
 
 /* A verdict reaches the host: its action runs, or finds nobody it may stop. */
-void world_cancel_deliver(struct sim_world *w, uint64_t id, uint32_t decision)
+void world_cancel_deliver(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, id);
+	uint32_t index = world_task_find(w, event->arg);
 	if (index == NONE) {
-		world_event_emit(w, decision_of(w, decision) ? decision_of(w, decision)->node : 0,
-			CANCEL_EVENT_IGNORED, id, 0);
+		world_event_emit(w,
+			decision_of(w, event->who) ? decision_of(w, event->who)->node : 0,
+			CANCEL_EVENT_IGNORED, event->arg, 0);
 		return;
 	}
 	struct world_task *t = &w->tasks[index];
 	if (t->blocked) {
-		world_event_emit(w, node_of(w, t), CANCEL_EVENT_IGNORED, id, 0);
+		world_event_emit(w, node_of(w, t), CANCEL_EVENT_IGNORED, event->arg, 0);
 		return;
 	}
-	world_event_emit(w, node_of(w, t), CANCEL_EVENT_DELIVERED, id, 0);
+	world_event_emit(w, node_of(w, t), CANCEL_EVENT_DELIVERED, event->arg, 0);
 	t->delivered = true;
-	t->decision = decision;
-	if (decision_of(w, decision))
-		decision_of(w, decision)->delivered_ns = w->clock.now_ns;
+	t->decision = event->who;
+	if (decision_of(w, event->who))
+		decision_of(w, event->who)->delivered_ns = w->clock.now_ns;
 	if (t->deaf > 0) {
 		t->deaf--;
 		return;
 	}
-	if (w->options.cancel_root && world_tree_root(w, id) != id)
-		world_tree_tell(w, world_tree_root(w, id));
+	if (w->options.cancel_root && world_tree_root(w, event->arg) != event->arg)
+		world_tree_tell(w, world_tree_root(w, event->arg));
 	else
 		world_cancel(w, index, REASON_CULPRIT);
 }
@@ -92,16 +92,16 @@ static void stop_waiting(struct sim_world *w, uint32_t task)
 	}
 }
 
-void world_cancel_notice(struct sim_world *w, uint64_t id)
+void world_cancel_notice(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, id);
+	uint32_t index = world_task_find(w, event->arg);
 	if (index == NONE || w->tasks[index].state == TASK_ENDING)
 		return;
 	struct world_task *t = &w->tasks[index];
 	uint64_t work_ns = world_task_work_ns(w, t);
 	stop_waiting(w, index);
 	if (t->delivered)
-		world_event_emit(w, node_of(w, t), CANCEL_EVENT_ACKNOWLEDGED, id, 0);
+		world_event_emit(w, node_of(w, t), CANCEL_EVENT_ACKNOWLEDGED, event->arg, 0);
 	if (decision_of(w, t->decision))
 		decision_of(w, t->decision)->acknowledged_ns = w->clock.now_ns;
 	world_tree_orphan(w, t, true);
@@ -110,12 +110,13 @@ void world_cancel_notice(struct sim_world *w, uint64_t id)
 	t->step_serial++;
 	uint64_t ppm = w->clients[t->client].options.rollback_ppm;
 	uint64_t rollback_ns = work_ns / CANCEL_PPM * ppm + work_ns % CANCEL_PPM * ppm / CANCEL_PPM;
-	world_at(w, w->clock.now_ns + rollback_ns, SIM_RANK_COMPLETION, EVENT_ROLLED, 0, id);
+	world_at(
+		w, w->clock.now_ns + rollback_ns, SIM_RANK_COMPLETION, EVENT_ROLLED, 0, event->arg);
 }
 
-void world_cancel_rolled(struct sim_world *w, uint64_t id)
+void world_cancel_rolled(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, id);
+	uint32_t index = world_task_find(w, event->arg);
 	if (index != NONE && w->tasks[index].state == TASK_ENDING)
 		world_task_end(w, index);
 }

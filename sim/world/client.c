@@ -6,7 +6,6 @@
  * request lives while a task or an event refers to it.
  */
 #include "libcancel/base/histogram.h"
-#include "sim/base/memory.h"
 #include "sim/world/parts.h"
 
 #define BIN_NS (100 * SIM_NS_PER_MS)
@@ -18,23 +17,14 @@ void world_request_hold(struct sim_world *w, uint32_t request)
 
 void world_request_drop(struct sim_world *w, uint32_t request)
 {
-	struct world_request *r = &w->requests[request];
-	if (--r->references > 0)
-		return;
-	r->next_free = w->free_request;
-	w->free_request = request;
+	if (--w->requests[request].references == 0)
+		sim_slab_give(&w->request_slab, request);
 }
 
 uint32_t world_request_new(struct sim_world *w, uint32_t client)
 {
-	uint32_t i = w->free_request;
-	if (i != NONE) {
-		w->free_request = w->requests[i].next_free;
-	} else {
-		w->requests = sim_grow(w->requests, &w->request_capacity, w->request_count + 1,
-			sizeof *w->requests);
-		i = (uint32_t)w->request_count++;
-	}
+	uint32_t i;
+	w->requests = sim_slab_take(&w->request_slab, w->requests, sizeof *w->requests, &i);
 	w->requests[i] = (struct world_request){ .client = client, .references = 1 };
 	return i;
 }
@@ -82,24 +72,6 @@ void world_client_start(struct sim_world *w, uint32_t client)
 			SIM_RANK_ARRIVAL, EVENT_USER, client, 0);
 	if (c->options.users == 0)
 		plan_open(w, client);
-}
-
-void world_client_original(struct sim_world *w, uint32_t client)
-{
-	struct world_client *c = &w->clients[client];
-	uint32_t request = world_request_new(w, client);
-	struct world_request *r = &w->requests[request];
-	r->sequence = c->totals.originals++;
-	r->first_ns = w->clock.now_ns;
-	if (c->options.draw)
-		c->options.draw(c->options.draw_arg, &c->rng, r->sequence, r->args);
-	if (c->options.measured)
-		bin_of(w, r)->originals++;
-	if (c->options.users == 0) {
-		c->next_ns += sim_dist_draw(&c->options.gap, &c->rng);
-		plan_open(w, client);
-	}
-	world_client_arrive(w, request);
 }
 
 /* The request's outcome is final, good or bad. */
@@ -215,7 +187,7 @@ static void wait_for(struct sim_world *w, uint32_t task)
 			EVENT_DEADLINE, 0, t->id);
 }
 
-void world_client_arrive(struct sim_world *w, uint32_t request)
+static void arrive(struct sim_world *w, uint32_t request)
 {
 	struct world_request *r = &w->requests[request];
 	struct world_client *c = &w->clients[r->client];
@@ -238,9 +210,32 @@ void world_client_arrive(struct sim_world *w, uint32_t request)
 	world_request_drop(w, request); /* the arrival's own reference */
 }
 
-void world_client_left(struct sim_world *w, uint64_t id)
+void world_client_original(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, id);
+	struct world_client *c = &w->clients[event->who];
+	uint32_t request = world_request_new(w, event->who);
+	struct world_request *r = &w->requests[request];
+	r->sequence = c->totals.originals++;
+	r->first_ns = w->clock.now_ns;
+	if (c->options.draw)
+		c->options.draw(c->options.draw_arg, &c->rng, r->sequence, r->args);
+	if (c->options.measured)
+		bin_of(w, r)->originals++;
+	if (c->options.users == 0) {
+		c->next_ns += sim_dist_draw(&c->options.gap, &c->rng);
+		plan_open(w, event->who);
+	}
+	arrive(w, request);
+}
+
+void world_client_arrive(struct sim_world *w, const struct sim_event *event)
+{
+	arrive(w, event->who);
+}
+
+void world_client_left(struct sim_world *w, const struct sim_event *event)
+{
+	uint32_t index = world_task_find(w, event->arg);
 	if (index == NONE)
 		return;
 	struct world_task *t = &w->tasks[index];
@@ -257,9 +252,9 @@ void world_client_left(struct sim_world *w, uint64_t id)
 }
 
 /* It could not be answered in time any more: dropped unseen, its client still waits. */
-void world_client_deadline(struct sim_world *w, uint64_t id)
+void world_client_deadline(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, id);
+	uint32_t index = world_task_find(w, event->arg);
 	if (index == NONE || w->tasks[index].started || w->tasks[index].rejecting)
 		return;
 	struct world_task *t = &w->tasks[index];
@@ -270,11 +265,11 @@ void world_client_deadline(struct sim_world *w, uint64_t id)
 	world_cancel(w, index, REASON_ZOMBIE);
 }
 
-void world_client_tired(struct sim_world *w, uint32_t request)
+void world_client_tired(struct sim_world *w, const struct sim_event *event)
 {
-	w->clients[w->requests[request].client].totals.timed_out++;
-	attempt_failed(w, request);
-	world_request_drop(w, request);
+	w->clients[w->requests[event->who].client].totals.timed_out++;
+	attempt_failed(w, event->who);
+	world_request_drop(w, event->who);
 }
 
 static void count_stopped(struct sim_world *w, const struct world_task *t, enum world_reason reason)

@@ -9,7 +9,6 @@
 
 #include "libcancel/base/histogram.h"
 #include "libcancel/recorder/recorder.h"
-#include "sim/base/memory.h"
 #include "sim/world/parts.h"
 
 #define CALM_LOOK_NS (50 * SIM_NS_PER_MS)
@@ -255,9 +254,9 @@ static void act(struct sim_world *w, uint32_t node, const struct cancel_verdict 
 		verdict->decision.target.task);
 }
 
-void world_control_step(struct sim_world *w, uint32_t index)
+void world_control_step(struct sim_world *w, const struct sim_event *event)
 {
-	struct world_node *node = &w->nodes[index];
+	struct world_node *node = &w->nodes[event->who];
 	struct cancel_ledger_resource resources[CANCEL_RESOURCES_MAX];
 	struct cancel_ledger ledger;
 	fill_ledger(w, node, resources, &ledger);
@@ -268,33 +267,34 @@ void world_control_step(struct sim_world *w, uint32_t index)
 	w->regular_windows += node->verdict->overload == CANCEL_REGULAR;
 	w->resource_windows += node->verdict->overload == CANCEL_RESOURCE;
 	w->suspect_windows += node->verdict->overload == CANCEL_SUSPECT;
-	act(w, index, node->verdict);
+	act(w, event->who, node->verdict);
 	world_at(w, w->clock.now_ns + w->options.control_ms * SIM_NS_PER_MS, SIM_RANK_TICK,
-		EVENT_CONTROL, index, 0);
+		EVENT_CONTROL, event->who, 0);
 }
 
 /* A cancelled request that the server will run once more: when what it held is calm, or when it has
  * waited its maximum; dropped when its SLO has passed meanwhile. */
-void world_control_rerun(struct sim_world *w, uint32_t request)
+void world_control_rerun(struct sim_world *w, const struct sim_event *event)
 {
-	struct world_request *r = &w->requests[request];
+	struct world_request *r = &w->requests[event->who];
 	struct world_client *c = &w->clients[r->client];
 	const struct world_node *node = &w->nodes[c->options.node];
 	uint64_t waited_ns = w->clock.now_ns - r->rerun_since_ns;
 	if (c->options.slo_ns && w->clock.now_ns - r->first_ns > c->options.slo_ns) {
 		c->totals.dropped_reruns++;
-		world_client_give_up(w, request);
-		world_request_drop(w, request);
+		world_client_give_up(w, event->who);
+		world_request_drop(w, event->who);
 		return;
 	}
 	bool calm = (node->calm_mask & r->rerun_mask) == r->rerun_mask;
 	if (!calm && waited_ns < w->options.rerun_wait_max_ns) {
-		world_at(w, w->clock.now_ns + CALM_LOOK_NS, SIM_RANK_WAKE, EVENT_RERUN, request, 0);
+		world_at(w, w->clock.now_ns + CALM_LOOK_NS, SIM_RANK_WAKE, EVENT_RERUN, event->who,
+			0);
 		return;
 	}
 	c->totals.reruns++;
 	c->totals.rerun_wait_ns += waited_ns;
-	uint32_t task = world_task_new(w, request, c->options.script);
+	uint32_t task = world_task_new(w, event->who, c->options.script);
 	world_event_emit(w, c->options.node, CANCEL_EVENT_RERUN, w->tasks[task].id, 0);
-	world_request_drop(w, request);
+	world_request_drop(w, event->who);
 }

@@ -7,7 +7,6 @@
  */
 #include <assert.h>
 
-#include "sim/base/memory.h"
 #include "sim/world/parts.h"
 
 struct world_entry *world_entry_find(
@@ -27,14 +26,8 @@ struct world_entry *world_entry(
 	struct world_entry *found = world_entry_find(w, t, resource, instance);
 	if (found)
 		return found;
-	uint32_t i = w->free_entry;
-	if (i != NONE) {
-		w->free_entry = w->entries[i].next;
-	} else {
-		w->entries = sim_grow(
-			w->entries, &w->entry_capacity, w->entry_count + 1, sizeof *w->entries);
-		i = (uint32_t)w->entry_count++;
-	}
+	uint32_t i;
+	w->entries = sim_slab_take(&w->entry_slab, w->entries, sizeof *w->entries, &i);
 	w->entries[i] = (struct world_entry){
 		.ledger = { .resource = resource, .instance = instance },
 		.next = t->entries,

@@ -11,31 +11,41 @@
 
 #include "sim/base/clock.h"
 #include "sim/base/events.h"
+#include "sim/base/memory.h"
 #include "sim/world/pool.h"
 #include "sim/world/world.h"
 
 #define NONE	       UINT32_MAX
 #define QUARANTINE_MAX 16 /* signatures kept out at once; an older one is let in again */
 
+/* What happens, and who sees to it. */
+#define WORLD_EVENTS(X)                                                                             \
+	X(ORIGINAL, client_original) /* who = client: the next open-loop arrival */                 \
+	X(USER, client_original)     /* who = client: a closed-loop user stops thinking */          \
+	X(RETRY, client_arrive)	     /* who = request */                                            \
+	X(STEP, task_step_done)	     /* arg = task, who = its step serial: compute or I/O done */   \
+	X(DEADLINE, client_deadline) /* arg = task: too late to start it */                         \
+	X(LEAVE, client_left)	     /* arg = task: its client's patience ends */                   \
+	X(TIRED, client_tired)	     /* who = request: its client leaves; it was dropped before */  \
+	X(STATEMENT, cancel_statement) /* arg = task: statement timeout */                          \
+	X(DELIVER, cancel_deliver)     /* arg = task, who = decision index or NONE */               \
+	X(NOTICE, cancel_notice)       /* arg = task: reaches its cancellation checkpoint */        \
+	X(ROLLED, cancel_rolled)       /* arg = task: rollback done */                              \
+	X(CHILD, tree_arrive)	       /* who = request: a call reaches its service */              \
+	X(REPLY, tree_reply)	       /* arg = parent task, who = 1: the child failed */           \
+	X(TELL, tree_told) /* arg = child task: the parent's cancel arrives; who = 0: it is lost */ \
+	X(LEASE, tree_lease)	 /* arg = child task: it looks for its parent */                    \
+	X(RERUN, control_rerun)	 /* who = request: look whether it is calm */                       \
+	X(CONTROL, control_step) /* who = node */
+
 enum world_event {
-	EVENT_ORIGINAL,	 /* who = client: the next open-loop arrival */
-	EVENT_USER,	 /* who = client: a closed-loop user stops thinking */
-	EVENT_RETRY,	 /* who = request */
-	EVENT_STEP,	 /* arg = task, who = its step serial: compute or I/O done */
-	EVENT_DEADLINE,	 /* arg = task: too late to start it */
-	EVENT_LEAVE,	 /* arg = task: its client's patience ends */
-	EVENT_TIRED,	 /* who = request: its client leaves; the server had dropped it */
-	EVENT_STATEMENT, /* arg = task: statement timeout */
-	EVENT_DELIVER,	 /* arg = task, who = decision index or NONE */
-	EVENT_NOTICE,	 /* arg = task: reaches its cancellation checkpoint */
-	EVENT_ROLLED,	 /* arg = task: rollback done */
-	EVENT_CHILD,	 /* who = request: a call reaches its service */
-	EVENT_REPLY,	 /* arg = parent task, who = 1: the child failed */
-	EVENT_TELL,	 /* arg = child task: the parent's cancel arrives */
-	EVENT_LEASE,	 /* arg = child task: it looks for its parent */
-	EVENT_RERUN,	 /* who = request: look whether it is calm */
-	EVENT_CONTROL,	 /* who = node */
+#define X(event, handler) EVENT_##event,
+	WORLD_EVENTS(X)
+#undef X
 };
+#define X(event, handler) void world_##handler(struct sim_world *w, const struct sim_event *event);
+WORLD_EVENTS(X)
+#undef X
 
 enum world_state {
 	TASK_FREE,
@@ -66,7 +76,7 @@ struct world_request {
 	uint64_t parent; /* task id for a child */
 	uint64_t rerun_since_ns, rerun_mask;
 	uint32_t client, attempt, cancels;
-	uint32_t references, next_free;
+	uint32_t references;
 	bool settled; /* its outcome is counted */
 	bool rerunning;
 };
@@ -161,14 +171,11 @@ struct sim_world {
 	struct world_instance *instances;
 	size_t instance_count, instance_capacity;
 	struct world_task *tasks;
-	size_t task_count, task_capacity;
-	uint32_t free_task;
+	struct sim_slab task_slab;
 	struct world_entry *entries;
-	size_t entry_count, entry_capacity;
-	uint32_t free_entry;
+	struct sim_slab entry_slab;
 	struct world_request *requests;
-	size_t request_count, request_capacity;
-	uint32_t free_request;
+	struct sim_slab request_slab;
 	uint64_t task_sequence;
 	uint32_t ready_head, ready_tail;
 	uint64_t live_tasks;
@@ -206,7 +213,6 @@ static inline uint64_t world_since(const struct sim_world *w, uint64_t stamp_ns)
 /* ---- task.c: life of a task ----------------------------------------------------------------- */
 uint32_t world_task_new(struct sim_world *w, uint32_t request, uint32_t script);
 void world_task_run(struct sim_world *w, uint32_t task);
-void world_task_step_done(struct sim_world *w, uint64_t id, uint32_t serial);
 void world_task_end(struct sim_world *w, uint32_t task);	  /* completed or rolled back */
 uint32_t world_task_find(const struct sim_world *w, uint64_t id); /* NONE: gone */
 uint64_t world_task_work_ns(const struct sim_world *w, const struct world_task *t);
@@ -237,11 +243,6 @@ bool world_read_go(struct sim_world *w, uint32_t task); /* true: the step is don
 
 /* ---- client.c: requests --------------------------------------------------------------------- */
 void world_client_start(struct sim_world *w, uint32_t client);
-void world_client_original(struct sim_world *w, uint32_t client);
-void world_client_arrive(struct sim_world *w, uint32_t request);
-void world_client_left(struct sim_world *w, uint64_t task);
-void world_client_deadline(struct sim_world *w, uint64_t task);
-void world_client_tired(struct sim_world *w, uint32_t request); /* waited for nothing */
 /* A task of the request ended: completed, or stopped for `reason`. */
 void world_client_ended(struct sim_world *w, const struct world_task *t, enum world_reason reason);
 void world_client_give_up(struct sim_world *w, uint32_t request); /* it has failed */
@@ -252,22 +253,14 @@ uint32_t world_request_new(struct sim_world *w, uint32_t client);
 
 /* ---- cancel.c: stopping a task -------------------------------------------------------------- */
 void world_cancel(struct sim_world *w, uint32_t task, enum world_reason reason);
-void world_cancel_statement(struct sim_world *w, uint64_t id);
-void world_cancel_deliver(struct sim_world *w, uint64_t id, uint32_t decision);
-void world_cancel_notice(struct sim_world *w, uint64_t id);
-void world_cancel_rolled(struct sim_world *w, uint64_t id);
 void world_cancel_released(struct sim_world *w, struct world_task *t);
 void world_event_emit(struct sim_world *w, uint32_t node, enum cancel_event_kind kind,
 	uint64_t task, uint64_t wasted_ns);
 
 /* ---- tree.c: calls -------------------------------------------------------------------------- */
 void world_tree_call(struct sim_world *w, uint32_t task, uint32_t service);
-void world_tree_arrive(struct sim_world *w, uint32_t request);
-void world_tree_reply(struct sim_world *w, uint64_t parent, bool failed);
 void world_tree_ended(struct sim_world *w, const struct world_task *child, bool failed);
 void world_tree_orphan(struct sim_world *w, struct world_task *parent, bool told);
-void world_tree_told(struct sim_world *w, uint64_t child, bool arrived);
-void world_tree_lease(struct sim_world *w, uint64_t child);
 void world_tree_tell(struct sim_world *w, uint64_t task); /* a cancel, over the net */
 uint64_t world_tree_root(const struct sim_world *w, uint64_t id);
 
@@ -277,11 +270,9 @@ struct recorder *world_record_start(
 void world_record(const struct world_node *node, const struct cancel_ledger *ledger);
 
 int world_control_start(struct sim_world *w);
-void world_control_step(struct sim_world *w, uint32_t node);
 void world_control_free(struct sim_world *w);
 void world_control_ended(struct sim_world *w, const struct world_task *t);
 /* Whether the core's word keeps tasks of this signature out now. */
 bool world_control_bars(const struct sim_world *w, uint64_t signature);
-void world_control_rerun(struct sim_world *w, uint32_t request);
 
 #endif

@@ -7,13 +7,12 @@
  */
 #include <assert.h>
 
-#include "sim/base/memory.h"
 #include "sim/world/parts.h"
 
 uint32_t world_task_find(const struct sim_world *w, uint64_t id)
 {
 	uint64_t index = (id & UINT32_MAX) - 1;
-	if (id == 0 || index >= w->task_count || w->tasks[index].id != id ||
+	if (id == 0 || index >= w->task_slab.count || w->tasks[index].id != id ||
 		w->tasks[index].state == TASK_FREE)
 		return NONE;
 	return (uint32_t)index;
@@ -57,19 +56,6 @@ uint64_t world_task_work_ns(const struct sim_world *w, const struct world_task *
 	return t->work_ns;
 }
 
-static uint32_t task_slab(struct sim_world *w)
-{
-	uint32_t i = w->free_task;
-	if (i != NONE) {
-		w->free_task = w->tasks[i].next;
-		return i;
-	}
-	w->tasks = sim_grow(w->tasks, &w->task_capacity, w->task_count + 1, sizeof *w->tasks);
-	i = (uint32_t)w->task_count++;
-	w->tasks[i] = (struct world_task){ .id = i + 1 };
-	return i;
-}
-
 static void join_node(struct sim_world *w, uint32_t index, struct world_node *node)
 {
 	struct world_task *t = &w->tasks[index];
@@ -97,10 +83,11 @@ uint32_t world_task_new(struct sim_world *w, uint32_t request, uint32_t script)
 {
 	const struct world_request *r = &w->requests[request];
 	struct world_client *client = &w->clients[r->client];
-	uint32_t index = task_slab(w);
+	uint32_t index;
+	w->tasks = sim_slab_take(&w->task_slab, w->tasks, sizeof *w->tasks, &index);
 	struct world_task *t = &w->tasks[index];
 	*t = (struct world_task){
-		.id = t->id + (1ull << 32),
+		.id = ((t->id >> 32) + 1) << 32 | (index + 1),
 		.sequence = ++w->task_sequence,
 		.arrival_ns = w->clock.now_ns,
 		.request = request,
@@ -139,10 +126,10 @@ void world_work_for(struct sim_world *w, struct world_task *t, uint64_t ns)
 	world_at(w, w->clock.now_ns + ns, SIM_RANK_COMPLETION, EVENT_STEP, t->step_serial, t->id);
 }
 
-void world_task_step_done(struct sim_world *w, uint64_t id, uint32_t serial)
+void world_task_step_done(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, id);
-	if (index == NONE || w->tasks[index].step_serial != serial ||
+	uint32_t index = world_task_find(w, event->arg);
+	if (index == NONE || w->tasks[index].step_serial != event->who ||
 		w->tasks[index].state != TASK_WORKING)
 		return;
 	w->tasks[index].state = TASK_READY;
@@ -297,8 +284,7 @@ static void fold_entries(struct sim_world *w, struct world_task *t)
 		r->waits += entry->waits;
 		r->acquires += entry->acquires;
 		next = entry->next;
-		entry->next = w->free_entry;
-		w->free_entry = i;
+		sim_slab_give(&w->entry_slab, i);
 	}
 	t->entries = NONE;
 }
@@ -317,8 +303,7 @@ void world_task_end(struct sim_world *w, uint32_t task)
 	struct world_task ended = *t;
 	w->clients[t->client].totals.ended_ns = w->clock.now_ns;
 	t->state = TASK_FREE;
-	t->next = w->free_task;
-	w->free_task = task;
+	sim_slab_give(&w->task_slab, task);
 	enum world_reason reason = ended.requested ? (enum world_reason)ended.reason : REASON_NONE;
 	if (ended.parent)
 		world_tree_ended(w, &ended, ended.requested || ended.child_failed);

@@ -32,14 +32,14 @@ void world_tree_call(struct sim_world *w, uint32_t task, uint32_t service)
 	world_at(w, arrival_ns(w), SIM_RANK_ARRIVAL, EVENT_CHILD, request, 0);
 }
 
-void world_tree_arrive(struct sim_world *w, uint32_t request)
+void world_tree_arrive(struct sim_world *w, const struct sim_event *event)
 {
-	struct world_request *r = &w->requests[request];
+	struct world_request *r = &w->requests[event->who];
 	struct world_client *c = &w->clients[r->client];
 	uint32_t parent = world_task_find(w, r->parent);
 	c->totals.originals++;
 	c->totals.attempts++;
-	uint32_t task = world_task_new(w, request, c->options.script);
+	uint32_t task = world_task_new(w, event->who, c->options.script);
 	struct world_task *t = &w->tasks[task];
 	if (parent != NONE) {
 		t->sibling = w->tasks[parent].first_child;
@@ -48,18 +48,18 @@ void world_tree_arrive(struct sim_world *w, uint32_t request)
 	if (w->options.lease_ns)
 		world_at(w, w->clock.now_ns + w->options.lease_ns, SIM_RANK_TIMEOUT, EVENT_LEASE, 0,
 			t->id);
-	world_request_drop(w, request);
+	world_request_drop(w, event->who);
 }
 
-void world_tree_reply(struct sim_world *w, uint64_t parent, bool failed)
+void world_tree_reply(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, parent);
+	uint32_t index = world_task_find(w, event->arg);
 	if (index == NONE)
 		return;
 	struct world_task *t = &w->tasks[index];
 	t->children--;
-	t->child_failed |= failed;
-	if (t->state != TASK_JOINING || (t->children > 0 && !failed))
+	t->child_failed |= event->who != 0;
+	if (t->state != TASK_JOINING || (t->children > 0 && !event->who))
 		return;
 	t->state = TASK_READY;
 	world_ready(w, index);
@@ -107,15 +107,15 @@ void world_tree_orphan(struct sim_world *w, struct world_task *parent, bool told
 }
 
 /* `arrived` false: the sender tries once more. */
-void world_tree_told(struct sim_world *w, uint64_t child, bool arrived)
+void world_tree_told(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, child);
+	uint32_t index = world_task_find(w, event->arg);
 	if (index == NONE)
 		return;
-	if (arrived)
+	if (event->who)
 		world_cancel(w, index, REASON_PARENT);
 	else
-		world_tree_tell(w, child);
+		world_tree_tell(w, event->arg);
 }
 
 static bool parent_lives(const struct sim_world *w, const struct world_task *child)
@@ -124,14 +124,14 @@ static bool parent_lives(const struct sim_world *w, const struct world_task *chi
 	return parent != NONE && !w->tasks[parent].requested && !world_partitioned(w);
 }
 
-void world_tree_lease(struct sim_world *w, uint64_t child)
+void world_tree_lease(struct sim_world *w, const struct sim_event *event)
 {
-	uint32_t index = world_task_find(w, child);
+	uint32_t index = world_task_find(w, event->arg);
 	if (index == NONE)
 		return;
 	if (parent_lives(w, &w->tasks[index]))
 		world_at(w, w->clock.now_ns + w->options.lease_ns, SIM_RANK_TIMEOUT, EVENT_LEASE, 0,
-			child);
+			event->arg);
 	else
 		world_cancel(w, index, REASON_PARENT);
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/base/memory.h"
 #include "sim/world/parts.h"
 
 #define TASKS_LIMIT   4000000u
@@ -57,7 +56,6 @@ struct sim_world *sim_world_new(const struct sim_world_options *options, const c
 	sim_clock_init(&w->clock, w->options.duration_ns, w->options.events_limit);
 	sim_events_init(&w->events);
 	sim_rng_init(&w->net_rng, w->options.seed, SIM_CLIENTS_MAX);
-	w->free_task = w->free_entry = w->free_request = NONE;
 	w->ready_head = w->ready_tail = NONE;
 	w->window_count = (w->options.duration_ns + SIM_NS_PER_S - 1) / SIM_NS_PER_S;
 	w->windows = sim_alloc(w->window_count, sizeof *w->windows);
@@ -77,8 +75,11 @@ void sim_world_free(struct sim_world *w)
 	sim_events_free(&w->events);
 	free(w->instances);
 	free(w->tasks);
+	free(w->task_slab.free);
 	free(w->entries);
+	free(w->entry_slab.free);
 	free(w->requests);
+	free(w->request_slab.free);
 	free(w->windows);
 	free(w->bins);
 	free(w->decisions);
@@ -237,60 +238,11 @@ bool world_partitioned(const struct sim_world *w)
 	return w->clock.now_ns >= start_ns && w->clock.now_ns - start_ns < w->options.partition_ns;
 }
 
-static void handle(struct sim_world *w, const struct sim_event *e)
-{
-	switch ((enum world_event)e->kind) {
-	case EVENT_ORIGINAL:
-	case EVENT_USER:
-		world_client_original(w, e->who);
-		break;
-	case EVENT_RETRY:
-		world_client_arrive(w, e->who);
-		break;
-	case EVENT_STEP:
-		world_task_step_done(w, e->arg, e->who);
-		break;
-	case EVENT_LEAVE:
-		world_client_left(w, e->arg);
-		break;
-	case EVENT_DEADLINE:
-		world_client_deadline(w, e->arg);
-		break;
-	case EVENT_TIRED:
-		world_client_tired(w, e->who);
-		break;
-	case EVENT_STATEMENT:
-		world_cancel_statement(w, e->arg);
-		break;
-	case EVENT_DELIVER:
-		world_cancel_deliver(w, e->arg, e->who);
-		break;
-	case EVENT_NOTICE:
-		world_cancel_notice(w, e->arg);
-		break;
-	case EVENT_ROLLED:
-		world_cancel_rolled(w, e->arg);
-		break;
-	case EVENT_CHILD:
-		world_tree_arrive(w, e->who);
-		break;
-	case EVENT_REPLY:
-		world_tree_reply(w, e->arg, e->who != 0);
-		break;
-	case EVENT_TELL:
-		world_tree_told(w, e->arg, e->who != 0);
-		break;
-	case EVENT_LEASE:
-		world_tree_lease(w, e->arg);
-		break;
-	case EVENT_RERUN:
-		world_control_rerun(w, e->who);
-		break;
-	case EVENT_CONTROL:
-		world_control_step(w, e->who);
-		break;
-	}
-}
+static void (*const handlers[])(struct sim_world *, const struct sim_event *) = {
+#define X(event, handler) world_##handler,
+	WORLD_EVENTS(X)
+#undef X
+};
 
 static void close_windows(struct sim_world *w, uint64_t before_ns, size_t *open)
 {
@@ -333,10 +285,10 @@ int sim_world_run(struct sim_world *w)
 		close_windows(w, e.at_ns, &open);
 		if (!sim_clock_advance(&w->clock, e.at_ns))
 			break;
-		handle(w, &e);
+		handlers[e.kind](w, &e);
 		drain(w);
-		if (w->options.check)
-			w->broken = w->broken ? w->broken : sim_world_check(w);
+		if (w->options.check && !w->broken)
+			w->broken = w->options.check(w);
 	}
 	close_windows(w, w->options.duration_ns + SIM_NS_PER_S, &open);
 	return w->broken || sim_clock_bound(&w->clock) ? -1 : 0;

@@ -178,8 +178,9 @@ struct sim_world_options {    /* zero = default */
 	uint64_t lease_ns;  /* a child stops after so long without its parent; 0: never */
 	uint32_t loss_ppm;  /* of cancel messages */
 	uint64_t partition_start_ns, partition_ns; /* nothing passes between nodes */
-	bool cancel_root;	 /* a verdict on a child goes to the root of its tree */
-	bool check;		 /* verify every invariant after every event (slow: tests) */
+	bool cancel_root; /* a verdict on a child goes to the root of its tree */
+	/* Asked after every event, by tests: NULL, or what is broken, which ends the run. */
+	const char *(*check)(const struct sim_world *world);
 	const char *record_path; /* file of what the first watched node sees; NULL: none */
 	bool ledgers_only;	 /* without the verdicts */
 };
@@ -280,9 +281,5 @@ uint64_t sim_world_late_bins(const struct sim_world *world, uint64_t from_ns, ui
  * window's edge may cut a request off); -1: never. */
 int64_t sim_world_heal_s(
 	const struct sim_world *world, uint64_t start_s, uint64_t goodput, uint64_t slack);
-
-/* Verifies every invariant now: lock exclusivity, slots within capacity, conservation of requests
- * and tasks, queue lengths, pool ownership. NULL, or what is broken. */
-const char *sim_world_check(const struct sim_world *world);
 
 #endif

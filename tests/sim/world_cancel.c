@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "world_check.h"
 #include "sim/base/clock.h"
 #include "sim/world/world.h"
 
@@ -21,7 +22,7 @@ static const struct cancel_pipeline_config act = { .act = true };
 static struct sim_world_options watched(uint64_t seconds)
 {
 	return (struct sim_world_options){
-		.duration_ns = seconds * S, .pipeline = &act, .check = true
+		.duration_ns = seconds * S, .pipeline = &act, .check = world_check
 	};
 }
 
@@ -213,7 +214,7 @@ static uint64_t child_stopped_ms(struct sim_world_options options)
 	options.net_ns = 2 * MS;
 	options.ack_ns = 1 * MS;
 	options.rollback_ppm = 1;
-	options.check = true;
+	options.check = world_check;
 	struct sim_world *w = sim_world_new(&options, &why);
 	const struct sim_step root[] = { SIM_STEP(CALL, 0, .instance = 1), SIM_STEP(JOIN, 0, 0) };
 	const struct sim_step child[] = { SIM_TAKE(0, 1), SIM_COMPUTE(5 * S) };
@@ -263,9 +264,9 @@ static void a_policy_rejects_and_a_reject_costs_what_it_costs(void **state)
 	(void)state;
 	const char *why;
 	struct sim_result r;
-	struct sim_world_options options = {
-		.duration_ns = 2 * S, .policy = { .admit = admit_every_second }, .check = true
-	};
+	struct sim_world_options options = { .duration_ns = 2 * S,
+		.policy = { .admit = admit_every_second },
+		.check = world_check };
 	struct sim_world *w = sim_world_new(&options, &why);
 	sim_world_resource(
 		w, &(struct sim_resource_options){ .type = CANCEL_QUEUE, .capacity = 1 });
@@ -295,7 +296,7 @@ static void a_policy_rejects_and_a_reject_costs_what_it_costs(void **state)
 static void a_closed_loop_hides_a_stall_that_an_open_loop_shows(void **state)
 {
 	(void)state;
-	struct sim_world_options options = { .duration_ns = 10 * S, .check = true };
+	struct sim_world_options options = { .duration_ns = 10 * S, .check = world_check };
 	const struct sim_step stall[] = { SIM_LOCK(0, CANCEL_EXCLUSIVE), SIM_COMPUTE(S),
 		SIM_UNLOCK(0, CANCEL_EXCLUSIVE) };
 	struct sim_client_options culprit = culprit_options();

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "world_check.h"
 #include "sim/base/clock.h"
 #include "sim/world/world.h"
 
@@ -18,7 +19,7 @@ static struct sim_world *new_world(uint64_t duration_ms)
 {
 	const char *why;
 	struct sim_world_options options = {
-		.duration_ns = duration_ms * MS, .seed = 7, .check = true
+		.duration_ns = duration_ms * MS, .seed = 7, .check = world_check
 	};
 	struct sim_world *w = sim_world_new(&options, &why);
 	assert_non_null(w);
@@ -214,7 +215,7 @@ static void a_statement_timeout_stops_a_waiter_at_once_and_a_holder_after_its_ro
 		.statement_timeout_ns = 100 * MS,
 		.ack_ns = 5 * MS,
 		.rollback_ppm = 200000,
-		.check = true };
+		.check = world_check };
 	struct sim_world *w = sim_world_new(&options, &why);
 	int lock = sim_world_resource(w, &(struct sim_resource_options){ .type = CANCEL_LOCK });
 	int hold = lock_script(w, lock, CANCEL_EXCLUSIVE, 1000);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * check.c - what must be true of a world after every event.
+ * world_check.c - what must be true of a world after every event.
  *
  * Recounts everything from the tasks and compares it with the running counts. Reads only.
  */
+#include "world_check.h"
+
 #include "sim/world/parts.h"
 
 static bool counts_agree(const struct world_instance *at, const struct world_instance *seen)
@@ -34,7 +36,7 @@ static void recount(
 	const struct sim_world *w, uint8_t resource, uint32_t instance, struct world_instance *seen)
 {
 	*seen = (struct world_instance){ 0 };
-	for (size_t i = 0; i < w->task_count; i++) {
+	for (size_t i = 0; i < w->task_slab.count; i++) {
 		const struct world_task *t = &w->tasks[i];
 		if (t->state == TASK_FREE)
 			continue;
@@ -82,7 +84,7 @@ static const char *check_pools(const struct sim_world *w)
 			continue;
 		if (r->pool.resident.count > r->pool.resident.capacity)
 			return "more pages are resident than the pool has";
-		for (size_t j = 0; j < w->task_count; j++) {
+		for (size_t j = 0; j < w->task_slab.count; j++) {
 			const struct world_task *t = &w->tasks[j];
 			if (t->state == TASK_FREE)
 				continue;
@@ -100,7 +102,7 @@ static const char *check_pools(const struct sim_world *w)
 static const char *check_tasks(const struct sim_world *w)
 {
 	uint64_t live = 0, on_nodes = 0;
-	for (size_t i = 0; i < w->task_count; i++) {
+	for (size_t i = 0; i < w->task_slab.count; i++) {
 		const struct world_task *t = &w->tasks[i];
 		if (t->state == TASK_FREE)
 			continue;
@@ -119,10 +121,10 @@ static const char *check_tasks(const struct sim_world *w)
 static const char *check_requests(const struct sim_world *w)
 {
 	uint64_t open[SIM_CLIENTS_MAX] = { 0 }, live[SIM_CLIENTS_MAX] = { 0 };
-	for (size_t i = 0; i < w->request_count; i++)
+	for (size_t i = 0; i < w->request_slab.count; i++)
 		if (w->requests[i].references > 0 && !w->requests[i].settled)
 			open[w->requests[i].client]++;
-	for (size_t i = 0; i < w->task_count; i++)
+	for (size_t i = 0; i < w->task_slab.count; i++)
 		if (w->tasks[i].state != TASK_FREE && !w->tasks[i].rejecting)
 			live[w->tasks[i].client]++;
 	for (uint32_t i = 0; i < w->client_count; i++) {
@@ -137,7 +139,7 @@ static const char *check_requests(const struct sim_world *w)
 	return NULL;
 }
 
-const char *sim_world_check(const struct sim_world *w)
+const char *world_check(const struct sim_world *w)
 {
 	const char *broken = check_tasks(w);
 	broken = broken ? broken : check_instances(w);
