@@ -189,7 +189,8 @@ void cancel_dagor_missed(struct cancel_dagor *gate, uint64_t now_ns, uint64_t co
 	gate->missed = fixed_plus(gate->missed, count);
 }
 
-struct cancel_dagor_level cancel_dagor_level(const struct cancel_dagor *gate, uint64_t now_ns)
+struct cancel_dagor_level cancel_dagor_current_level(
+	const struct cancel_dagor *gate, uint64_t now_ns)
 {
 	return (struct cancel_dagor_level){
 		.cursor = gate->cursor,

@@ -391,7 +391,7 @@ static void answer(struct sim_services *s, uint32_t index, enum outcome outcome)
 	struct cancel_dagor *dagor = sim_gate_dagor(&server->gate);
 	call->has_level = dagor && service->upstream;
 	if (call->has_level)
-		call->level = cancel_dagor_level(dagor, now_of(s));
+		call->level = cancel_dagor_current_level(dagor, now_of(s));
 	call->state = CALL_ANSWERED;
 	call->outcome = (uint8_t)outcome;
 	leave_worker(s, &s->calls[index]);

@@ -112,7 +112,8 @@ void cancel_dagor_observe(struct cancel_dagor *gate, uint64_t now_ns, uint64_t d
  * for it sees only what it admits, takes it for all there is and opens wide. */
 void cancel_dagor_missed(struct cancel_dagor *gate, uint64_t now_ns, uint64_t count);
 /* The level to put on a reply. */
-struct cancel_dagor_level cancel_dagor_level(const struct cancel_dagor *gate, uint64_t now_ns);
+struct cancel_dagor_level cancel_dagor_current_level(
+	const struct cancel_dagor *gate, uint64_t now_ns);
 
 #ifdef __cplusplus
 }

@@ -337,7 +337,7 @@ static void the_level_on_a_reply_carries_its_age(void **state)
 	(void)state;
 	gate_made((struct cancel_dagor_options){ .business_levels = 4, .user_levels = 1 });
 	window(wanted, 4, 100 * MS);
-	const struct cancel_dagor_level level = cancel_dagor_level(&gate, now_ns + 30 * MS);
+	const struct cancel_dagor_level level = cancel_dagor_current_level(&gate, now_ns + 30 * MS);
 	assert_int_equal(level.cursor, 3);
 	assert_int_equal(level.serial, 1);
 	assert_int_equal(level.age_ns, 30 * MS);

@@ -103,7 +103,8 @@ static unsigned collaborative_goodput(bool report)
 		if (report)
 			cancel_dagor_missed(&gate, now_ns, shed);
 		const bool admitted = cancel_dagor_admit(&gate, now_ns, priority);
-		cancel_upstream_observe(&upstream, now_ns, cancel_dagor_level(&gate, now_ns));
+		cancel_upstream_observe(
+			&upstream, now_ns, cancel_dagor_current_level(&gate, now_ns));
 		if (!admitted)
 			continue;
 		const uint64_t start_ns = now_ns > free_ns ? now_ns : free_ns;
