@@ -90,6 +90,18 @@ static bool is_in_force(const struct config_option *option)
 	return false;
 }
 
+static void refuse_option(const struct config_option *option, char message[CONFIG_MESSAGE_MAX])
+{
+	char choices[CANCEL_TEXT_MAX];
+	if (cancel_option_choices(option->name, choices))
+		snprintf(message, CONFIG_MESSAGE_MAX,
+			"cancel.%s = %.100s: libcancel has no option of this name", option->name,
+			option->value);
+	else
+		snprintf(message, CONFIG_MESSAGE_MAX, "cancel.%s is %.100s, but must be %s",
+			option->name, option->value, choices);
+}
+
 static int check_options(
 	const struct config *config, uint64_t own, char message[CONFIG_MESSAGE_MAX])
 {
@@ -97,9 +109,7 @@ static int check_options(
 		const struct config_option *option = &config->cancel[i];
 		if ((own >> i & 1) || is_in_force(option))
 			continue;
-		snprintf(message, CONFIG_MESSAGE_MAX,
-			"[cancel] %s = %.100s: no such option or value", option->name,
-			option->value);
+		refuse_option(option, message);
 		return -1;
 	}
 	return 0;
@@ -121,7 +131,8 @@ int runtime_start(const struct config *config, char message[CONFIG_MESSAGE_MAX])
 	struct cancel_class classes[PRIORITY_LEVELS];
 	for (unsigned i = 0; i < PRIORITY_LEVELS; i++)
 		classes[i] = (struct cancel_class){ .name = priority_name((enum priority)i),
-			.exempt = i == PRIORITY_SYSTEM };
+			.exempt = i == PRIORITY_SYSTEM,
+			.by_name = i == PRIORITY_ANALYTICAL };
 	/* a task for each session in a transaction, and one for each statement at work */
 	uint64_t tasks = config->connections + config->workers + 256;
 	const struct cancel_config options = { .struct_size = sizeof options,

@@ -49,7 +49,7 @@ static int set_spare_victims(
 {
 	bool on = strcasecmp(value, "on") == 0;
 	if (!on && strcasecmp(value, "off") != 0) {
-		snprintf(message, bytes, "invalid value for \"%s\": \"%.80s\", on or off",
+		snprintf(message, bytes, "invalid value for \"%s\": \"%.80s\", must be on or off",
 			SPARE_VICTIMS, value);
 		return -1;
 	}
@@ -62,11 +62,15 @@ static int update_setting(
 {
 	if (strcmp(key, SPARE_VICTIMS) == 0)
 		return set_spare_victims(services, value, message, bytes);
+	char choices[CANCEL_TEXT_MAX];
 	int status = cancel_set_option(key, value);
 	if (status == CANCEL_ESTATE || strchr(key, '.'))
 		snprintf(message, bytes, "\"%.60s\" is fixed when the server starts", key);
+	else if (status && cancel_option_choices(key, choices) == 0)
+		snprintf(message, bytes, "invalid value for \"%.60s\": \"%.80s\", must be %s", key,
+			value, choices);
 	else if (status)
-		snprintf(message, bytes, "invalid value for \"%.60s\": \"%.80s\"", key, value);
+		snprintf(message, bytes, "there is no setting \"%.60s\"", key);
 	return status ? -1 : 0;
 }
 

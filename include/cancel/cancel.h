@@ -81,6 +81,7 @@ struct cancel_class {
 	bool exempt;	  /* its tasks are never chosen */
 	uint8_t rank;	  /* [0] of a waiter that bars others and the holders it waits for, the one
 			     of the lower rank goes; of equals the one that loses less */
+	bool by_name; /* reports, dumps: an SLO for all, as in CANCEL_SLO_MS=5, leaves it alone */
 };
 
 /*
@@ -98,7 +99,8 @@ struct cancel_config {
 	const char *policy;    /* [multi-objective] CANCEL_POLICY */
 	const char *estimator; /* [proportional] CANCEL_ESTIMATOR */
 	const struct cancel_class *classes; /* class 0 first; none: one class "default" */
-	uint32_t class_count;	/* at most CANCEL_CLASSES_MAX; CANCEL_SLO_MS=5 or reads=5,dump=0 */
+	uint32_t class_count;	/* at most CANCEL_CLASSES_MAX; CANCEL_SLO_MS=5 (all but by_name)
+				   or reads=5,dump=0 */
 	uint32_t rerun_max_ms;	/* [10000] longest wait for a rerun without an SLO deadline;
 				   CANCEL_RERUN_MAX_MS */
 	uint32_t action_max_ms; /* [1000] an action over this stops new cancels;

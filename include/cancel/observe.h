@@ -187,9 +187,12 @@ CANCEL_API void cancel_resource_name(int index, char name[CANCEL_NAME_MAX]);
  * "policy", "slo_ms", "contention_ppm" … cancel_set_option changes a running library from its next
  * window on (EINVAL: unknown name, does not parse, out of range; ESTATE: not running, called by a
  * listener, or this option is fixed at start). cancel_option lists them: text of option `index`,
- * ENOTASK past the end.
+ * ENOTASK past the end. The text of slo_ms tells learned ones apart: "reads=5,dump=900 (learned)".
+ * cancel_option_choices writes what an option takes, as in "monitor or act" (ENOTASK: no such
+ * option; ESTATE as above).
  */
 CANCEL_API int cancel_set_option(const char *name, const char *value) CANCEL_MUST_CHECK;
+CANCEL_API int cancel_option_choices(const char *name, char text[CANCEL_TEXT_MAX]);
 CANCEL_API int cancel_option(uint32_t index, const char **name, char value[CANCEL_TEXT_MAX],
 	bool *writable) CANCEL_MUST_CHECK;
 
@@ -275,6 +278,13 @@ CANCEL_MUST_CHECK static inline int cancel_set_option(const char *name, const ch
 {
 	(void)name;
 	(void)value;
+	return CANCEL_ESTATE;
+}
+
+static inline int cancel_option_choices(const char *name, char text[CANCEL_TEXT_MAX])
+{
+	(void)name;
+	text[0] = '\0';
 	return CANCEL_ESTATE;
 }
 

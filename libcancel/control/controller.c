@@ -216,8 +216,10 @@ static void apply_slo(uint32_t index, uint64_t slo_ns)
 {
 	bool was_given = c.slo_given[index];
 	c.slo_given[index] = slo_ns != 0;
-	if (slo_ns || was_given)
+	if (slo_ns || was_given) {
 		store_relaxed(&library_state.classes[index].slo_ns, slo_ns);
+		slo_learner_forget(index);
+	}
 	if (!slo_ns && was_given)
 		store_relaxed(&library_state.learning, true);
 }

@@ -233,6 +233,17 @@ int cancel_option(uint32_t index, const char **name, char value[CANCEL_TEXT_MAX]
 	return error;
 }
 
+int cancel_option_choices(const char *name, char text[CANCEL_TEXT_MAX])
+{
+	text[0] = '\0';
+	if (count_own_thread())
+		return CANCEL_ESTATE;
+	pthread_mutex_lock(&lifecycle);
+	int error = started ? options_choices(&options, name, text) : CANCEL_ESTATE;
+	pthread_mutex_unlock(&lifecycle);
+	return error;
+}
+
 uint64_t cancel_now_ns(void)
 {
 	return clock_precise_ns();

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "libcancel/base/struct_size.h"
+#include "libcancel/control/slo_learner.h"
 #include "libcancel/core/settings.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/slot.h"
@@ -119,11 +120,16 @@ static int parse_ms(const char *text, size_t length, uint64_t *ns)
 static int set_all_slos(struct options *o, const char *number, size_t length)
 {
 	uint64_t ns;
+	uint32_t changed = 0;
 	if (parse_ms(number, length, &ns))
 		return CANCEL_EINVAL;
-	for (uint32_t i = 0; i < o->class_count; i++)
+	for (uint32_t i = 0; i < o->class_count; i++) {
+		if (o->classes[i].by_name)
+			continue;
 		o->classes[i].slo_ns = ns;
-	return 0;
+		changed++;
+	}
+	return changed ? 0 : CANCEL_EINVAL;
 }
 
 static int set_one_slo(struct options *o, const char *part, size_t length)
@@ -144,7 +150,7 @@ static int set_one_slo(struct options *o, const char *part, size_t length)
 	return CANCEL_EINVAL;
 }
 
-/* "5" for every class, "reads=5,dump=0" by name, or both, left to right; all or nothing. */
+/* "5" for every class but those by name, "reads=5,dump=0" by name, or both, left to right; all or nothing. */
 static int set_slo(struct options *o, const char *text)
 {
 	struct options changed = *o;
@@ -198,6 +204,84 @@ static int set_value(struct options *o, const struct option *option, const char 
 	return CANCEL_EINVAL;
 }
 
+/* ---- What an option takes -------------------------------------------------------------------- */
+
+/* "a, b and so on": the classes that an SLO without a name sets, or the others. */
+static void class_names(const struct options *o, bool by_name, char *text, size_t room)
+{
+	size_t used = 0;
+	text[0] = '\0';
+	for (uint32_t i = 0; i < o->class_count && used < room; i++)
+		if (o->classes[i].by_name == by_name)
+			used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "",
+				o->classes[i].name);
+}
+
+static void slo_choices(const struct options *o, char text[CANCEL_TEXT_MAX])
+{
+	char set[CANCEL_TEXT_MAX / 3], others[CANCEL_TEXT_MAX / 3];
+	class_names(o, false, set, sizeof set);
+	class_names(o, true, others, sizeof others);
+	snprintf(text, CANCEL_TEXT_MAX,
+		"milliseconds for %s, or CLASS=MS with commas between them%s%s", set,
+		others[0] ? "; CLASS may be these and " : "", others);
+}
+
+static void policy_choices(char text[CANCEL_TEXT_MAX])
+{
+	size_t used = 0;
+	for (uint32_t i = 0; cancel_policies[i] && used < CANCEL_TEXT_MAX; i++)
+		used += (size_t)snprintf(text + used, CANCEL_TEXT_MAX - used, "%s%s",
+			i ? ", " : "one of ", cancel_policies[i]->name);
+}
+
+static void estimator_choices(char text[CANCEL_TEXT_MAX])
+{
+	size_t used = 0;
+	for (uint32_t i = 0; cancel_estimators[i] && used < CANCEL_TEXT_MAX; i++)
+		used += (size_t)snprintf(text + used, CANCEL_TEXT_MAX - used, "%s%s",
+			i ? ", " : "one of ", cancel_estimators[i]->name);
+}
+
+static void write_choices(
+	const struct options *o, const struct option *option, char text[CANCEL_TEXT_MAX])
+{
+	switch (option->kind) {
+	case NUMBER:
+		snprintf(text, CANCEL_TEXT_MAX, "a number from %u to %u", option->min, option->max);
+		break;
+	case SWITCH:
+		snprintf(text, CANCEL_TEXT_MAX, "0 or 1");
+		break;
+	case MODE:
+		snprintf(text, CANCEL_TEXT_MAX, "monitor or act");
+		break;
+	case POLICY:
+		policy_choices(text);
+		break;
+	case ESTIMATOR:
+		estimator_choices(text);
+		break;
+	case TEXT:
+		snprintf(text, CANCEL_TEXT_MAX, "a path under %d bytes", OPTION_PATH_MAX);
+		break;
+	case SLO:
+		slo_choices(o, text);
+		break;
+	}
+}
+
+int options_choices(const struct options *o, const char *name, char text[CANCEL_TEXT_MAX])
+{
+	for (size_t i = 0; name && i < OPTIONS; i++) {
+		if (strcmp(table[i].name, name) != 0)
+			continue;
+		write_choices(o, &table[i], text);
+		return 0;
+	}
+	return CANCEL_ENOTASK;
+}
+
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 static int set_from_host(uint32_t *to, const char *name, uint32_t value)
@@ -229,6 +313,7 @@ static int read_classes(struct options *o, const struct cancel_config *c)
 		o->classes[i].slo_ns = c->classes[i].slo_ns;
 		o->classes[i].exempt = c->classes[i].exempt;
 		o->classes[i].rank = c->classes[i].rank;
+		o->classes[i].by_name = c->classes[i].by_name;
 	}
 	return 0;
 }
@@ -298,27 +383,37 @@ static void variable_name(char *to, size_t room, const char *name)
 			*c = (char)(*c - 'a' + 'A');
 }
 
-static void say_rejected(char line[CANCEL_TEXT_MAX], const char *variable, const char *value,
-	const struct option *option)
+/* An SLO without a name, where it does not hold for every class: says which it sets. */
+static void say_whose_slo(
+	const struct options *o, const char *variable, const char *value, option_complaint complain)
 {
-	if (option->kind == NUMBER)
-		snprintf(line, CANCEL_TEXT_MAX, "%s=%.64s is no number from %u to %u: ignored",
-			variable, value, option->min, option->max);
-	else
-		snprintf(line, CANCEL_TEXT_MAX,
-			"%s=%.64s is not a value this option takes: ignored", variable, value);
+	char line[CANCEL_TEXT_MAX], set[CANCEL_TEXT_MAX / 3], others[CANCEL_TEXT_MAX / 3];
+	class_names(o, false, set, sizeof set);
+	class_names(o, true, others, sizeof others);
+	if (strchr(value, '=') || !others[0])
+		return;
+	snprintf(line, sizeof line, "%s=%.20s sets %s; %s is set by its name alone", variable,
+		value, set, others);
+	complain(o, line);
 }
 
 static void read_environment(struct options *o, option_complaint complain)
 {
 	for (size_t i = 0; i < OPTIONS; i++) {
-		char variable[64], line[CANCEL_TEXT_MAX];
+		char variable[40], line[CANCEL_TEXT_MAX], choices[CANCEL_TEXT_MAX];
 		variable_name(variable, sizeof variable, table[i].name);
 		const char *value = secure_getenv(variable);
-		if (!value || !set_value(o, &table[i], value))
+		if (!value)
 			continue;
+		if (!set_value(o, &table[i], value)) {
+			if (table[i].kind == SLO)
+				say_whose_slo(o, variable, value, complain);
+			continue;
+		}
 		count(CANCEL_COUNT_options_rejected);
-		say_rejected(line, variable, value, &table[i]);
+		options_choices(o, table[i].name, choices);
+		snprintf(line, sizeof line, "%s=%.20s is ignored: it takes %.140s", variable, value,
+			choices);
 		complain(o, line);
 	}
 }
@@ -355,9 +450,14 @@ static void slo_text(const struct options *o, char *value)
 {
 	size_t used = 0;
 	value[0] = '\0';
-	for (uint32_t i = 0; i < o->class_count && used < CANCEL_TEXT_MAX; i++)
-		used += (size_t)snprintf(value + used, CANCEL_TEXT_MAX - used, "%s%s=%g",
-			i ? "," : "", o->classes[i].name, (double)o->classes[i].slo_ns / 1e6);
+	for (uint32_t i = 0; i < o->class_count && used < CANCEL_TEXT_MAX; i++) {
+		uint64_t given_ns = o->classes[i].slo_ns;
+		uint64_t learned_ns = given_ns ? 0 : slo_learner_learned_ns(i);
+		used += (size_t)snprintf(value + used, CANCEL_TEXT_MAX - used, "%s%s=%g%s",
+			i ? "," : "", o->classes[i].name,
+			(double)(given_ns ? given_ns : learned_ns) / 1e6,
+			learned_ns ? " (learned)" : "");
+	}
 }
 
 int options_text(const struct options *o, uint32_t index, const char **name,

@@ -21,7 +21,7 @@ struct options {       /* as they are in force: nothing is 0 for "default" any m
 	struct {
 		char name[CANCEL_NAME_MAX];
 		uint64_t slo_ns;
-		bool exempt;
+		bool exempt, by_name;
 		uint8_t rank;
 	} classes[CANCEL_CLASSES_MAX];
 	void (*log)(void *arg, const char *line);
@@ -36,6 +36,9 @@ int options_read(struct options *o, const struct cancel_config *config, option_c
 
 /* Sets one option by name. 0, CANCEL_EINVAL, or CANCEL_ESTATE: `live` and fixed at start. */
 int options_set(struct options *o, const char *name, const char *value, bool live);
+
+/* What an option takes, as text; CANCEL_ENOTASK: there is no such option. */
+int options_choices(const struct options *o, const char *name, char text[CANCEL_TEXT_MAX]);
 
 /* Text of option `index`; CANCEL_ENOTASK past the end. */
 int options_text(const struct options *o, uint32_t index, const char **name,

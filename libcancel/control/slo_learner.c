@@ -20,11 +20,23 @@
 #define SLO_SMALLEST_NS 1000000u /* below a millisecond the scheduler decides who is late */
 
 static uint64_t started_ns;
+static _Atomic uint64_t learned_ns[CANCEL_CLASSES_MAX];
+
+void slo_learner_forget(uint32_t index)
+{
+	store_relaxed(&learned_ns[index], 0);
+}
+
+uint64_t slo_learner_learned_ns(uint32_t index)
+{
+	return load_relaxed(&learned_ns[index]);
+}
 
 void slo_learner_start(const struct options *o, uint64_t now_ns)
 {
 	bool some_given = false, some_missing = false;
 	for (uint32_t i = 0; i < o->class_count; i++) {
+		slo_learner_forget(i);
 		if (o->classes[i].slo_ns)
 			some_given = true;
 		else
@@ -52,6 +64,7 @@ static bool learn_class(uint32_t index)
 	if (slo_ns < SLO_SMALLEST_NS)
 		slo_ns = SLO_SMALLEST_NS;
 	store_relaxed(&class->slo_ns, slo_ns);
+	store_relaxed(&learned_ns[index], slo_ns);
 	log_line("class %s: SLO %.1f ms learned, 3 x the p99 of %llu episodes", class->name,
 		(double)slo_ns / 1e6, (unsigned long long)episodes);
 	return true;

@@ -13,5 +13,9 @@
 void slo_learner_start(const struct options *o, uint64_t now_ns);
 /* Controller thread, about once a second: stores and says what has been learned. */
 void slo_learner_step(uint64_t now_ns);
+/* Controller thread: an SLO is given to the class, or taken back. */
+void slo_learner_forget(uint32_t index);
+/* The SLO the class has learned; 0: none. Any thread. */
+uint64_t slo_learner_learned_ns(uint32_t index);
 
 #endif

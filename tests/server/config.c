@@ -63,10 +63,15 @@ static void mistakes_are_told_with_their_line(void **state)
 	assert_refused("[server]\nport = 0\n", ":2: port is 0, but must be 1 to 65535");
 	assert_refused("[server]\nport = 6000x\n", "6000x");
 	assert_refused("[server]\n\nworkers = -1\n", ":3:");
-	assert_refused("[server]\nnonsense = 1\n", "nonsense");
-	assert_refused("[admission]\ngate = maybe\n", "on or off");
+	assert_refused(
+		"[server]\nnonsense = 1\n", "no setting server.nonsense, but listen, port, ");
+	assert_refused("[servers]\nport = 1\n", "no section servers, but users, roles, programs, "
+						"cancel, server, output, admission");
+	assert_refused("[admission]\ngate = maybe\n", "gate is maybe, but must be on or off");
 	assert_refused("[users]\nann = secret\n", "not a SCRAM-SHA-256 verifier");
-	assert_refused("[roles]\nann = highest\n", "no business priority");
+	assert_refused("[roles]\nann = highest\n",
+		"ann: \"highest\" is no business priority, but must be one of "
+		"system, write, read, analytical, auto, and \"raise\"");
 	assert_refused("[programs]\nx = read raise\n", "no business priority");
 	assert_refused("gibberish\n", ":1:");
 	char text[512];

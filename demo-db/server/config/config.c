@@ -62,6 +62,12 @@ static int complain(char *message, const char *format, const char *what, const c
 	return -1;
 }
 
+static void append(char *message, const char *separator, const char *text)
+{
+	size_t used = strlen(message);
+	snprintf(message + used, CONFIG_MESSAGE_MAX - used, "%s%s", separator, text);
+}
+
 /* ---- Settings -------------------------------------------------------------------------------- */
 
 static int set_count(uint64_t *to, const struct entry *entry, const char *value, char *message)
@@ -92,7 +98,8 @@ static int set_switch(uint64_t *to, const struct entry *entry, const char *value
 static int set_text(char *to, const struct entry *entry, const char *value, char *message)
 {
 	if (strlen(value) >= CONFIG_TEXT_MAX)
-		return complain(message, "%s is too long%s", entry->name, "");
+		return complain(message, "%s is %.60s…, but must be shorter than 256 bytes",
+			entry->name, value);
 	strcpy(to, value);
 	return 0;
 }
@@ -138,6 +145,17 @@ static int add_user(struct config *config, const char *name, const char *value, 
 	return 0;
 }
 
+static int refuse_priority(const char *name, const char *value, bool may_raise, char *message)
+{
+	complain(message, "%.60s: \"%.60s\" is no business priority, but must be one of", name,
+		value);
+	for (unsigned i = 0; i <= PRIORITY_AUTO; i++)
+		append(message, i ? ", " : " ", priority_name((enum priority)i));
+	if (may_raise)
+		append(message, ", ", "and \"raise\" may follow");
+	return -1;
+}
+
 static int add_role(struct config_role *roles, uint32_t *count, const char *name, const char *value,
 	bool may_raise, char *message)
 {
@@ -152,7 +170,7 @@ static int add_role(struct config_role *roles, uint32_t *count, const char *name
 	role->priority = priority_find(word);
 	role->raise = strcmp(rest, "raise") == 0;
 	if (role->priority > PRIORITY_AUTO || (*rest && !(may_raise && role->raise)))
-		return complain(message, "%s: \"%s\" is no business priority", name, value);
+		return refuse_priority(name, value, may_raise, message);
 	(*count)++;
 	return 0;
 }
@@ -167,6 +185,33 @@ static int add_option(struct config *config, const char *name, const char *value
 	strcpy(option->value, value);
 	config->cancel_count++;
 	return 0;
+}
+
+static int refuse_section(const char *section, char *message)
+{
+	const char *last = "";
+	complain(message, "there is no section %.60s, but %s", section,
+		"users, roles, programs, cancel");
+	for (size_t i = 0; i < ENTRIES; i++) {
+		if (strcmp(entries[i].section, last) != 0)
+			append(message, ", ", entries[i].section);
+		last = entries[i].section;
+	}
+	return -1;
+}
+
+/* Names what there is instead. */
+static int refuse_name(const char *section, const char *name, char *message)
+{
+	bool known = false;
+	complain(message, "there is no setting %.60s.%.60s", section, name);
+	for (size_t i = 0; i < ENTRIES; i++) {
+		if (strcmp(entries[i].section, section) != 0)
+			continue;
+		append(message, known ? ", " : ", but ", entries[i].name);
+		known = true;
+	}
+	return known ? -1 : refuse_section(section, message);
 }
 
 int config_set(struct config *config, const char *section, const char *name, const char *value,
@@ -184,7 +229,7 @@ int config_set(struct config *config, const char *section, const char *name, con
 			config->programs, &config->program_count, name, value, false, message);
 	if (strcmp(section, "cancel") == 0)
 		return add_option(config, name, value, message);
-	return complain(message, "there is no setting %.60s in section [%.60s]", name, section);
+	return refuse_name(section, name, message);
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -239,7 +284,7 @@ int config_read(struct config *config, const char *path, char message[CONFIG_MES
 		fclose(file);
 	if (line <= 0)
 		return line;
-	snprintf(message, CONFIG_MESSAGE_MAX, "%.100s:%d: %.130s", path, line, why);
+	snprintf(message, CONFIG_MESSAGE_MAX, "%.100s:%d: %.500s", path, line, why);
 	return -1;
 }
 

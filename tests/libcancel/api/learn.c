@@ -35,9 +35,25 @@ static void episodes(uint32_t n, uint64_t latency_ns)
 		totals_learn(0, latency_ns);
 }
 
+static uint32_t option_index(const char *wanted)
+{
+	const struct options o = two_classes();
+	const char *name;
+	char text[CANCEL_TEXT_MAX];
+	bool writable;
+	for (uint32_t i = 0; options_text(&o, i, &name, text, &writable) == 0; i++)
+		if (strcmp(name, wanted) == 0)
+			return i;
+	fail_msg("there is no option %s", wanted);
+	return 0;
+}
+
 static void an_slo_is_three_times_the_p99_of_the_first_30_s(void **state)
 {
 	struct options o = two_classes();
+	const char *name;
+	char text[CANCEL_TEXT_MAX];
+	bool writable;
 	(void)state;
 	slo_learner_start(&o, SECOND_NS);
 	assert_true(load_relaxed(&library_state.learning));
@@ -50,6 +66,9 @@ static void an_slo_is_three_times_the_p99_of_the_first_30_s(void **state)
 	assert_true(slo_ns > 11600000 && slo_ns < 12400000);
 	assert_non_null(strstr(log_lines, "class reads: SLO "));
 	assert_non_null(strstr(log_lines, "of 1000 episodes"));
+	assert_int_equal(options_text(&o, option_index("slo_ms"), &name, text, &writable), 0);
+	assert_memory_equal(text, "reads=1", 7);
+	assert_non_null(strstr(text, " (learned),dump=0"));
 }
 
 static void a_class_with_few_episodes_goes_on_learning(void **state)

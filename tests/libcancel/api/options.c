@@ -184,7 +184,8 @@ static void a_threshold_out_of_its_range_is_named_with_the_range(void **state)
 	setenv("CANCEL_PACE_BURST", "1001", 1);
 	start_quietly();
 	unsetenv("CANCEL_PACE_BURST");
-	assert_non_null(strstr(log_lines, "CANCEL_PACE_BURST=1001 is no number from 1 to 1000"));
+	assert_non_null(strstr(
+		log_lines, "CANCEL_PACE_BURST=1001 is ignored: it takes a number from 1 to 1000"));
 	assert_option("pace_burst", "5");
 	assert_int_equal(stopCancel(), 0);
 }
@@ -263,6 +264,46 @@ static void one_number_is_the_slo_of_every_class(void **state)
 	assert_int_equal(stopCancel(), 0);
 }
 
+static void an_slo_for_all_leaves_a_class_by_name_alone_and_says_so(void **state)
+{
+	static const struct cancel_class classes[] = { { .name = "reads" }, { .name = "writes" },
+		{ .name = "dump", .by_name = true } };
+	(void)state;
+	setenv("CANCEL_SLO_MS", "50", 1);
+	start_with((struct cancel_config){ .classes = classes, .class_count = 3 });
+	unsetenv("CANCEL_SLO_MS");
+	assert_non_null(strstr(
+		log_lines, "CANCEL_SLO_MS=50 sets reads, writes; dump is set by its name alone"));
+	assert_option("slo_ms", "reads=50,writes=50,dump=0");
+	assert_int_equal(cancel_set_option("slo_ms", "7,dump=900"), 0);
+	assert_int_equal(cancel_set_option("slo_ms", "8"), 0);
+	assert_option("slo_ms", "reads=8,writes=8,dump=900");
+	assert_int_equal(stopCancel(), 0);
+}
+
+static void every_option_says_what_it_takes(void **state)
+{
+	const char *name;
+	char text[CANCEL_TEXT_MAX];
+	bool writable;
+	(void)state;
+	start_quietly();
+	for (uint32_t i = 0; cancel_option(i, &name, text, &writable) == 0; i++) {
+		assert_int_equal(cancel_option_choices(name, text), 0);
+		assert_int_not_equal(text[0], '\0');
+	}
+	assert_int_equal(cancel_option_choices("mode", text), 0);
+	assert_string_equal(text, "monitor or act");
+	assert_int_equal(cancel_option_choices("window_ms", text), 0);
+	assert_string_equal(text, "a number from 10 to 60000");
+	assert_int_equal(cancel_option_choices("policy", text), 0);
+	for (uint32_t i = 0; cancel_policies[i]; i++)
+		assert_non_null(strstr(text, cancel_policies[i]->name));
+	assert_int_equal(cancel_option_choices("no such", text), CANCEL_ENOTASK);
+	assert_int_equal(stopCancel(), 0);
+	assert_int_equal(cancel_option_choices("mode", text), CANCEL_ESTATE);
+}
+
 static void no_precise_beats_the_detector_and_stamps_stay_coarse(void **state)
 {
 	struct cancel_status status;
@@ -316,6 +357,8 @@ int main(void)
 		cmocka_unit_test(every_threshold_can_be_set_by_name),
 		cmocka_unit_test(options_change_while_it_runs),
 		cmocka_unit_test(an_slo_taken_back_is_learned),
+		cmocka_unit_test(an_slo_for_all_leaves_a_class_by_name_alone_and_says_so),
+		cmocka_unit_test(every_option_says_what_it_takes),
 		cmocka_unit_test(one_number_is_the_slo_of_every_class),
 		cmocka_unit_test(no_precise_beats_the_detector_and_stamps_stay_coarse),
 		cmocka_unit_test(with_fewer_tasks_than_before_every_task_is_seen),
