@@ -93,8 +93,7 @@ static void configure(const struct server_setup *setup, struct server_settings *
 	server_set(settings, "roles.operator=system raise");
 	if (plan->log_mb)
 		server_set(settings, "server.wal_limit_mb=%u", plan->log_mb);
-	if (plan->priorities > 1)
-		server_set(settings, "roles.load=system raise");
+	server_set(settings, "roles.load=system raise"); /* it says whose each request is */
 }
 
 static struct wire_pool *open_pool(

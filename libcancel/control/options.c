@@ -150,7 +150,8 @@ static int set_one_slo(struct options *o, const char *part, size_t length)
 	return CANCEL_EINVAL;
 }
 
-/* "5" for every class but those by name, "reads=5,dump=0" by name, or both, left to right; all or nothing. */
+/* "5" for every class but those by name, "reads=5,dump=0" by name, or both, left to right; all or
+ * nothing. */
 static int set_slo(struct options *o, const char *text)
 {
 	struct options changed = *o;

@@ -79,6 +79,7 @@ static void start(const char *setting, uint32_t limit)
 	mkdir(data, 0700);
 	server_set(&settings, "server.workers=1");
 	server_set(&settings, "server.service_ms=5");
+	server_set(&settings, "roles.load=auto raise");
 	if (setting)
 		server_set(&settings, "%s", setting);
 	if (server_process_start(&server, data, &settings, error) != 0)
@@ -300,7 +301,7 @@ static void a_bad_setting_is_the_servers_own_line(void **state)
 	server_set(&settings, "cancel.mode=foo");
 	assert_int_equal(
 		server_process_start(&server, server_scratch(error), &settings, error), -1);
-	assert_non_null(strstr(error, "serve: [cancel] mode = foo"));
+	assert_non_null(strstr(error, "serve: cancel.mode is foo, but must be monitor or act"));
 }
 
 /* ---- A task beside the load ------------------------------------------------------------------ */

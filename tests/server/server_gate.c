@@ -30,12 +30,11 @@ static void start_overload(const char *more)
 {
 	const char *const options[] = { "--workers", "1", "--service-ms", "5", "--set",
 		"admission.window_ms=50", "--set", "roles.boss=system raise", "--set", more, NULL };
-	char set[64];
+	char user[64];
 	wire_server_start(&server, options);
 	for (int i = 0; i < CLIENTS; i++) {
-		wire_login(&clients[i], &server, "u");
-		snprintf(set, sizeof set, "set cancel.user = 'user%d'", i);
-		assert_string_equal(wire_query(&clients[i], set), "C(SET) Z(I)");
+		snprintf(user, sizeof user, "user%d", i);
+		wire_login(&clients[i], &server, user);
 	}
 	wire_login(&boss, &server, "boss");
 	assert_string_equal(wire_query(&boss, "set cancel.priority = system"), "C(SET) Z(I)");
@@ -158,12 +157,49 @@ static void nobody_lifts_itself(void **state)
 	wire_query(&clients[0], "select 1");
 	wire_query(&clients[1], "select 1");
 	assert_string_equal(wire_query(&boss, "select max(level), min(level) from cancel_sessions "
-					      "where usename = 'u'"),
+					      "where usename like 'user%'"),
 		"T(max:20,min:20) D(3,2) C(SELECT 1) Z(I)");
 	assert_string_equal(wire_query(&other, "pause"), "E(42501) Z(I)");
 	assert_string_equal(wire_query(&other, "checkpoint"), "E(42501) Z(I)");
 	wire_close(&other);
 	close_all();
+}
+
+static void a_user_level_is_the_roles_and_no_client_rolls_it_again(void **state)
+{
+	const char *const options[] = { "--set", "roles.front=auto raise", NULL };
+	const char *const pairs[] = { "user", "u", "options", "-c cancel.user=lucky", NULL };
+	(void)state;
+	wire_server_start(&server, options);
+	wire_login(&other, &server, "u");
+	assert_string_equal(wire_query(&other, "set cancel.user = 'lucky'"), "E(42501) Z(I)");
+	assert_string_equal(wire_query(&other, "reset cancel.user"), "C(RESET) Z(I)");
+	assert_string_equal(wire_query(&other, "set cancel.user to default"), "C(SET) Z(I)");
+	wire_close(&other);
+	wire_open(&other, &server);
+	wire_startup(&other, pairs);
+	assert_non_null(strstr(wire_talk(&other), "E(42501)"));
+	wire_close(&other);
+	/* a front-end says whose request it is */
+	wire_login(&boss, &server, "front");
+	assert_string_equal(wire_query(&boss, "set cancel.user = 'somebody'"), "C(SET) Z(I)");
+	wire_close(&boss);
+}
+
+static void where_there_are_no_roles_everybody_may_raise_its_priority(void **state)
+{
+	(void)state;
+	wire_server_start(&server, NULL);
+	wire_login(&other, &server, "u");
+	wire_login(&boss, &server, "v");
+	assert_string_equal(wire_query(&other, "set cancel.priority = 'system'"), "C(SET) Z(I)");
+	wire_query(&other, "select 1");
+	assert_string_equal(
+		wire_query(&boss, "select level from cancel_sessions where usename = 'u'"),
+		"T(level:20) D(0) C(SELECT 1) Z(I)");
+	assert_string_equal(wire_query(&other, "set cancel.user = 'lucky'"), "E(42501) Z(I)");
+	wire_close(&other);
+	wire_close(&boss);
 }
 
 static void a_pause_holds_new_transactions_until_resume(void **state)
@@ -230,6 +266,10 @@ int main(void)
 		cmocka_unit_test_teardown(a_transaction_under_way_is_not_refused, clean),
 		cmocka_unit_test_teardown(a_queue_that_stands_still_is_an_overload, clean),
 		cmocka_unit_test_teardown(nobody_lifts_itself, clean),
+		cmocka_unit_test_teardown(
+			a_user_level_is_the_roles_and_no_client_rolls_it_again, clean),
+		cmocka_unit_test_teardown(
+			where_there_are_no_roles_everybody_may_raise_its_priority, clean),
 		cmocka_unit_test_teardown(a_pause_holds_new_transactions_until_resume, clean),
 		cmocka_unit_test_teardown(
 			a_checkpoint_waits_for_the_writer_and_not_for_its_own, clean),

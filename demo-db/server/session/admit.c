@@ -24,11 +24,12 @@ static enum priority lower(enum priority a, enum priority b)
 	return b > a ? b : a;
 }
 
-/* Whose place in the queue it is: cancel.user, else the user at its address. */
+/* Whose user level its requests have: the role's. A front-end that answers for many users may tell
+ * whose request it is; were it anybody's to tell, a client that is refused would roll again. */
 static uint64_t user_of(const struct backend *backend)
 {
 	const char *user = settings_get(&backend->settings, SETTING_cancel_user);
-	return *user ? hash_text(user) : backend->user_hash;
+	return *user && backend_speaks_for_others(backend) ? hash_text(user) : backend->user_hash;
 }
 
 /* Roles, programs and SET are looked at once a change of settings, not once a statement. */
@@ -39,7 +40,7 @@ static void read_settings(struct backend *backend)
 	const struct config_role *by_program =
 		config_find_program(&backend->services->config, program);
 	enum priority set = priority_find(settings_get(settings, SETTING_cancel_priority));
-	backend->lift = backend->role && backend->role->raise ? set : PRIORITY_AUTO;
+	backend->lift = backend_may_control(backend) ? set : PRIORITY_AUTO;
 	backend->limit = backend->role ? backend->role->priority : PRIORITY_AUTO;
 	if (by_program)
 		backend->limit = lower(backend->limit, by_program->priority);

@@ -67,6 +67,11 @@ bool backend_may_control(const struct backend *backend)
 	return backend->role ? backend->role->raise : backend->services->config.role_count == 0;
 }
 
+bool backend_speaks_for_others(const struct backend *backend)
+{
+	return backend->role && backend->role->raise;
+}
+
 void backend_error(struct backend *backend, const char *sqlstate, const char *message,
 	const char *detail, const char *hint, int position)
 {

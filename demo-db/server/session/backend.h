@@ -79,6 +79,8 @@ bool backend_is_over(const struct backend *backend);
 
 /* May it cancel others, pause admission, change the runtime's settings? */
 bool backend_may_control(const struct backend *backend);
+/* May it say with cancel.user whose request its next is? Only a role that the configuration names. */
+bool backend_speaks_for_others(const struct backend *backend);
 
 /* An error to the client: detail and hint may be NULL. */
 void backend_error(struct backend *backend, const char *sqlstate, const char *message,

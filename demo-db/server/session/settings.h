@@ -66,7 +66,8 @@
 	X(cancel_priority, "auto", WORD, 0, 0, 0, "auto system write read analytical",             \
 		"business priority of this session's statements")                                  \
 	X(cancel_user, "", TEXT, 0, 0, 0, NULL,                                                    \
-		"whose request this is, for the gate; empty: the session's user and address")      \
+		"whose request this is, for the gate, said by a role with raise; empty: the "      \
+		"role's")                                                                          \
 	X(cancel_level, "", TEXT, REPORT | FIXED, 0, 0, NULL,                                      \
 		"admission level: cursor/levels serial; empty: everything is admitted")
 

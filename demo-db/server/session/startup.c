@@ -59,6 +59,11 @@ static void begin_session(struct client *client)
 	client->backend.role =
 		config_find_role(&client->backend.services->config, client->backend.user);
 	client->backend.user_hash = hash_text(client->backend.user);
+	if (*settings_get(settings, SETTING_cancel_user) &&
+		!backend_speaks_for_others(&client->backend)) {
+		client_fatal(client, "42501", "permission denied to set parameter \"cancel.user\"");
+		return;
+	}
 	if (!clients_admit_session(client->backend.services, client)) {
 		client_fatal(client, "53300", "sorry, too many clients already");
 		return;

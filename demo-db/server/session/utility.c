@@ -32,16 +32,26 @@ static bool in_block(const struct backend *backend)
 
 /* ---- SET ------------------------------------------------------------------------------------- */
 
-/* Nobody lifts itself above the others unless its role may. */
+static bool refuse_set(struct backend *backend, const char *name)
+{
+	char message[SETTINGS_VALUE_MAX + 64];
+	snprintf(message, sizeof message, "permission denied to set parameter \"%s\"", name);
+	backend_error(backend, "42501", message, NULL,
+		"The role needs \"raise\" in the server's configuration.", 0);
+	return false;
+}
+
+/* Nobody lifts itself above the others, or takes another user's place, unless its role may. */
 static bool may_set(struct backend *backend, const struct dialect *d)
 {
-	bool system =
-		strcasecmp(d->name, "cancel.priority") == 0 && strcasecmp(d->value, "system") == 0;
-	if (!system || (backend->role && backend->role->raise))
-		return true;
-	backend_error(backend, "42501", "permission denied to set \"cancel.priority\" to system",
-		NULL, "The role needs \"raise\" in the server's configuration.", 0);
-	return false;
+	bool resets = d->value_default || !*d->value;
+	if (strcasecmp(d->name, "cancel.user") == 0 && !resets &&
+		!backend_speaks_for_others(backend))
+		return refuse_set(backend, "cancel.user");
+	if (strcasecmp(d->name, "cancel.priority") == 0 && !resets &&
+		strcasecmp(d->value, "system") == 0 && !backend_may_control(backend))
+		return refuse_set(backend, "cancel.priority");
+	return true;
 }
 
 /* SET TRANSACTION and SET SESSION CHARACTERISTICS: what the block already has, or the next gets. */
