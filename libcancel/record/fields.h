@@ -40,7 +40,8 @@
 	X(slo_ns, VALUE, none)                                                                     \
 	X(class_index, VALUE, none)                                                                \
 	X(state, VALUE, none)                                                                      \
-	X(flags, VALUE, none)
+	X(flags, VALUE, none)                                                                      \
+	X(rank, VALUE, none)
 
 #define RECORD_ENTRY_FIELDS(X)                                                                     \
 	X(resource, VALUE, none)                                                                   \
