@@ -26,7 +26,7 @@ static int clean(void **state)
 static void start(void)
 {
 	static const char *const options[] = { "--workers", "16", "--set", "cancel.mode=act",
-		"--set", "cancel.slo_ms=20", "--set", "cancel.warm_up_ms=1", "--set",
+		"--set", "cancel.slo_ms=20,analytical=20", "--set", "cancel.warm_up_ms=1", "--set",
 		"output.soft_kb=64", "--set", "output.soft_s=3600", NULL };
 	wire_server_start(&server, options);
 	wire_login(&holder, &server, "u");
