@@ -20,6 +20,7 @@ enum report_format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 enum bench_target {
 	ENGINE_TARGET, /* the engine, in this process */
 	SERVER_TARGET, /* a server process, whose clients time out and retry */
+	BENCH_TARGETS
 };
 
 struct bench_options {

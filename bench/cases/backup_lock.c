@@ -16,6 +16,8 @@
 #include "common/random.h"
 
 #define UPDATE_START_NS 3000000000u
+#define PAGE_ROWS	100
+#define PAGE_MS		100
 #define UPDATE_ROW_US	1000
 
 /* The client reads the changed rows back slowly, 1 ms a row, so the update is long and yet light:
@@ -27,7 +29,8 @@ static const struct actor update = {
 	.label = LABEL_CULPRIT,
 	.start_ns = UPDATE_START_NS,
 	.every_ns = CASE_BACKUP_EVERY_NS,
-	.in_transaction = true,
+	.begin = "BEGIN",
+	.end = "COMMIT",
 	.rows_out = true,
 	.row_pause_us = UPDATE_ROW_US,
 	.statements = { UPDATE_ROWS("archive_1"), UPDATE_ROWS("archive_2"),
@@ -54,32 +57,43 @@ static void ask_small_write(const void *arg, uint64_t draw, struct target_reques
 	request->args[1] = (int64_t)random_below(random_mix(&draw), plan->data.items) + 1;
 }
 
-static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
-{
-	(void)seconds;
-	plan->ask = options->batch ? ask_small_write : case_ask_read;
-	plan->what =
-		options->batch ? "one write over several tables against many of about 2 ms" : NULL;
-	plan->actors[plan->actor_count++] = options->rerun ? update_autocommit : update;
-	if (!options->batch)
-		plan->actors[plan->actor_count++] = case_backup_actor;
-}
+/* Page by page, and the client thinks about each: for as long as its time is. */
+static const struct actor update_pages = {
+	.name = "update",
+	.label = LABEL_CULPRIT,
+	.begin = "BEGIN",
+	.end = "COMMIT",
+	.page_rows = PAGE_ROWS,
+	.think_ms = PAGE_MS,
+	.statements = { "UPDATE archive_1 SET amount = amount + 1 WHERE id BETWEEN ?1 AND ?2 "
+			"RETURNING id" },
+};
 
-static void plan_server(const struct bench_options *options, struct retry_plan *plan)
+static void plan(const struct bench_options *options, struct case_plan *plan)
 {
-	retry_plan_backup(options, SCRIPT_UPDATE, plan);
+	if (options->target == SERVER_TARGET) {
+		case_shape_plan(options, &case_culprit_shape, plan);
+		case_trigger_backup(options, &update_pages, plan);
+		return;
+	}
+	case_add(plan, options->rerun ? &update_autocommit : &update);
+	if (!options->batch) {
+		case_add(plan, &case_backup_actor);
+		return;
+	}
+	plan->ask = ask_small_write;
+	plan->what = "one write over several tables against many of about 2 ms";
 }
 
 const struct bench_case case_backup_lock = {
 	.name = "backup-lock",
-	.what = "a long update holds locks, a backup asks for the global one, all queue behind it",
-	.policies = "none,timeout,longest,limit,cancel",
+	.what = { "a long update holds locks, a backup asks for the global one, all queue behind "
+		  "it",
+		"a long update, and a backup that waits for it with all behind" },
+	.policies = { CASE_ENGINE_POLICIES, CASE_SERVER_POLICIES },
 	.seconds = 14,
 	.rerun_seconds = 30,
 	.has_culprit = true,
 	.control = "no-backup",
 	.plan = plan,
-	.server_what = "a long update, and a backup that waits for it with all behind",
-	.server_policies = CASE_SERVER_POLICIES,
-	.retry_plan = plan_server,
 };

@@ -8,9 +8,9 @@
 
 #define SLO_MS 100 /* two and a half services: what a client that is not in trouble sees */
 
-static void plan(const struct bench_options *options, struct retry_plan *plan)
+static void plan(const struct bench_options *options, struct case_plan *plan)
 {
-	static const struct retry_shape shape = { .rho = 0.93,
+	static const struct case_shape shape = { .rho = 0.93,
 		.before_s = 3, /* libcancel decides nothing in its first two seconds */
 		.hold_s = 1.2,
 		.patience = 2.0 / 3,
@@ -20,14 +20,16 @@ static void plan(const struct bench_options *options, struct retry_plan *plan)
 		.rows = 1,
 		.window_part = 16,
 		.threshold_part = 10 };
-	retry_plan_shape(options, &shape, plan);
-	plan->trigger = SCRIPT_LOCK;
-	plan->slo_ms = SLO_MS;
+	case_shape_plan(options, &shape, plan);
+	case_trigger(options, &case_lock_actor, plan);
+	plan->slo_ns = SLO_MS * (uint64_t)CASE_NS_PER_MS;
 }
 
 const struct bench_case case_culprit_storm = {
 	.name = "culprit-storm",
-	.server_what = "live: the same with a transaction that holds a table lock as the trigger",
-	.server_policies = "none,budget,gate,cancel,cancel+budget,cancel+gate+budget",
-	.retry_plan = plan,
+	.what = { [SERVER_TARGET] = "live: the same with a transaction that holds a table lock as "
+				    "the trigger" },
+	.policies = { [SERVER_TARGET] =
+			      "none,budget,gate,cancel,cancel+budget,cancel+gate+budget" },
+	.plan = plan,
 };

@@ -11,14 +11,14 @@
 #define DUMP_START_NS	  3000000000u
 #define DUMP_EVERY_NS	  20000000000u
 #define SERVER_DUMP_POOLS 16 /* cold tables of the server, in pools */
-#define SERVER_REPORT_S	  0.5
 
 const struct actor case_dump_actor = {
 	.name = "dump",
 	.label = LABEL_CULPRIT,
 	.start_ns = DUMP_START_NS,
 	.every_ns = DUMP_EVERY_NS,
-	.in_transaction = true,
+	.begin = "BEGIN",
+	.end = "COMMIT",
 	.rows_out = true,
 	.statements = { "SELECT * FROM archive_1", "SELECT * FROM archive_2",
 		"SELECT * FROM archive_3", "SELECT * FROM archive_4" },
@@ -42,44 +42,42 @@ static void plan_share(double share_pct, struct case_plan *plan)
 		return;
 	uint64_t gap_ns = (uint64_t)(100e9 / (share_pct * plan->rate_qps));
 	for (uint32_t i = 0; i < CASE_DUMPS_MAX; i++) {
-		struct actor *actor = &plan->actors[plan->actor_count++];
-		*actor = case_dump_actor;
+		struct actor *actor = case_add(plan, &case_dump_actor);
 		actor->start_ns = DUMP_START_NS + i * gap_ns;
 		actor->every_ns = CASE_DUMPS_MAX * gap_ns;
 	}
 }
 
-static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
+/* On a server the dump goes on until its time is over, and the report keeps one of the workers. */
+static void plan_server(const struct bench_options *options, struct case_plan *plan)
 {
-	(void)seconds;
-	plan->ask = case_ask_read;
-	plan->actors[plan->actor_count++] = case_report_actor;
+	case_shape_plan(options, &case_culprit_shape, plan);
+	case_trigger(options, &case_dump_actor, plan);
+	plan->rho = plan->rho * (plan->workers - 1) / plan->workers;
+	plan->archive_pools = SERVER_DUMP_POOLS;
+	case_add(plan, &case_report_actor)->statements[0] = "SELECT * FROM items";
+}
+
+static void plan(const struct bench_options *options, struct case_plan *plan)
+{
+	if (options->target == SERVER_TARGET) {
+		plan_server(options, plan);
+		return;
+	}
+	case_add(plan, &case_report_actor);
 	if (options->share_pct >= 0)
 		plan_share(options->share_pct, plan);
 	else
-		plan->actors[plan->actor_count++] =
-			options->rerun ? dump_autocommit : case_dump_actor;
-}
-
-/* The report keeps one of the workers. */
-static void plan_server(const struct bench_options *options, struct retry_plan *plan)
-{
-	retry_plan_culprit(options, plan);
-	plan->trigger = SCRIPT_ROWS;
-	plan->rho = plan->rho * (plan->workers - 1) / plan->workers;
-	plan->archive_pools = SERVER_DUMP_POOLS;
-	plan->background[0] = (struct background){ SCRIPT_REPORT, retry_ns(SERVER_REPORT_S) };
+		case_add(plan, options->rerun ? &dump_autocommit : &case_dump_actor);
 }
 
 const struct bench_case case_dump = {
 	.name = "dump",
-	.what = "reads of a hot set, and a dump of cold tables that empties the page pool",
-	.policies = "none,timeout,longest,limit,cancel",
+	.what = { "reads of a hot set, and a dump of cold tables that empties the page pool",
+		"reads, a slow report, and a dump of cold tables that empties the page pool" },
+	.policies = { CASE_ENGINE_POLICIES, CASE_SERVER_POLICIES },
 	.seconds = 16,
 	.rerun_seconds = 40,
 	.has_culprit = true,
 	.plan = plan,
-	.server_what = "reads, a slow report, and a dump of cold tables that empties the page pool",
-	.server_policies = CASE_SERVER_POLICIES,
-	.retry_plan = plan_server,
 };

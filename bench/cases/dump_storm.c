@@ -9,9 +9,21 @@
 
 #define ARCHIVE_POOLS 16
 
-static void plan(const struct bench_options *options, struct retry_plan *plan)
+/* Its rows stay in the server. */
+static const struct actor dump = {
+	.name = "dump",
+	.label = LABEL_CULPRIT,
+	.begin = "BEGIN",
+	.end = "COMMIT",
+	.statements = { "SELECT sum(length(payload)) FROM archive_1",
+		"SELECT sum(length(payload)) FROM archive_2",
+		"SELECT sum(length(payload)) FROM archive_3",
+		"SELECT sum(length(payload)) FROM archive_4" },
+};
+
+static void plan(const struct bench_options *options, struct case_plan *plan)
 {
-	static const struct retry_shape shape = { .rho = 0.75,
+	static const struct case_shape shape = { .rho = 0.75,
 		.before_s = 3, /* libcancel decides nothing in its first two seconds */
 		.hold_s = 3,
 		.after_s = 8,
@@ -24,14 +36,14 @@ static void plan(const struct bench_options *options, struct retry_plan *plan)
 		.window_part = 12,
 		.threshold_part = 10,
 		.slo_part = 6 };
-	retry_plan_shape(options, &shape, plan);
-	plan->trigger = SCRIPT_DUMP;
+	case_shape_plan(options, &shape, plan);
+	case_trigger(options, &dump, plan);
 	plan->archive_pools = ARCHIVE_POOLS;
 }
 
 const struct bench_case case_dump_storm = {
 	.name = "dump-storm",
-	.server_what = "live: a dump empties the page pool while clients retry",
-	.server_policies = "none,budget,cancel,cancel+budget,cancel+gate",
-	.retry_plan = plan,
+	.what = { [SERVER_TARGET] = "live: a dump empties the page pool while clients retry" },
+	.policies = { [SERVER_TARGET] = "none,budget,cancel,cancel+budget,cancel+gate" },
+	.plan = plan,
 };

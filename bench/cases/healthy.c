@@ -33,12 +33,12 @@ static void add_step(struct case_plan *plan, uint64_t at_ns, uint32_t load_pct)
 
 /* Full load, down to two thirds, up again, and a burst of a fifth of a second in every other round.
  */
-static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
+static void plan(const struct bench_options *options, struct case_plan *plan)
 {
 	(void)options;
 	plan->ask = ask;
-	plan->actors[plan->actor_count++] = case_report_actor;
-	uint64_t end_ns = (uint64_t)seconds * 1000000000u;
+	case_add(plan, &case_report_actor);
+	uint64_t end_ns = plan->length_ns;
 	add_step(plan, 0, 100);
 	for (uint64_t at_ns = STEP_NS; at_ns + STEP_NS <= end_ns; at_ns += 2 * STEP_NS) {
 		add_step(plan, at_ns, 66);
@@ -49,8 +49,8 @@ static void plan(const struct bench_options *options, uint32_t seconds, struct c
 
 const struct bench_case case_healthy = {
 	.name = "healthy",
-	.what = "no culprit: steps, bursts and checkpoints at 60, 80 and 95 % load",
-	.policies = "cancel",
+	.what = { "no culprit: steps, bursts and checkpoints at 60, 80 and 95 % load" },
+	.policies = { "cancel" },
 	.seconds = 100,
 	.levels_pct = { 60, 80, 95 },
 	.plan = plan,

@@ -5,7 +5,6 @@
  * much: the gate needs requests in each of its windows.
  */
 #include "bench/cases/case.h"
-#include "bench/load/clients.h"
 
 #define RHO	     2.0
 #define TIMEOUT_S    1.0
@@ -16,30 +15,31 @@
 #define WINDOW_MS    100
 #define THRESHOLD_MS 20
 
-static void plan(const struct bench_options *options, struct retry_plan *plan)
+static void plan(const struct bench_options *options, struct case_plan *plan)
 {
 	double timeout_s = options->timeout_ms > 0 ? options->timeout_ms / 1e3 : TIMEOUT_S;
 	double close_s = options->seconds ? options->seconds / 3.0 : CLOSE_S;
-	*plan = (struct retry_plan){ .rho = RHO,
-		.trigger = SCRIPT_NONE,
-		.onset_ns = (uint64_t)(close_s * BENCH_NS_PER_S),
-		.timeout_ns = (uint64_t)(timeout_s * BENCH_NS_PER_S),
-		.length_ns = (uint64_t)(LENGTH_S * BENCH_NS_PER_S),
-		.retries = 1,
-		.priorities = CLIENTS_PRIORITIES,
-		.workers = WORKERS,
-		.service_ms = SERVICE_MS,
-		.rows = 1,
-		.pool_mb = 4,
-		.window_ms = WINDOW_MS,
-		.threshold_ms = THRESHOLD_MS,
-		.slo_ms = (uint32_t)(timeout_s * 1e3 / 4),
-		.reject_cost = true };
+	plan->rho = RHO;
+	plan->ask = case_ask_items;
+	plan->onset_ns = case_ns(close_s);
+	plan->timeout_ns = case_ns(timeout_s);
+	plan->length_ns = case_ns(LENGTH_S);
+	plan->retries = 1;
+	plan->priorities = TARGET_PRIORITIES;
+	plan->workers = WORKERS;
+	plan->service_ms = SERVICE_MS;
+	plan->rows = 1;
+	plan->pool_mb = 4;
+	plan->archive_pools = 0;
+	plan->window_ms = WINDOW_MS;
+	plan->threshold_ms = THRESHOLD_MS;
+	plan->slo_ns = case_ns(timeout_s / 4);
+	plan->reject_cost = true;
 }
 
 const struct bench_case case_overload_2x = {
 	.name = "overload-2x",
-	.server_what = "live: twice what the server can do, four priorities",
-	.server_policies = "none,queue,gate,gate+retry,gate+retry-after",
-	.retry_plan = plan,
+	.what = { [SERVER_TARGET] = "live: twice what the server can do, four priorities" },
+	.policies = { [SERVER_TARGET] = "none,queue,gate,gate+retry,gate+retry-after" },
+	.plan = plan,
 };

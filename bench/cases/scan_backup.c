@@ -10,14 +10,16 @@
 #define SCAN_START_NS  3000000000u
 #define SHORT_EVERY_NS 400000000u
 #define SCAN_ROW_US    1000
-#define SERVER_SHORT_S 0.5
+#define PAGE_ROWS      100
+#define PAGE_MS	       100
 
 static const struct actor scan = {
 	.name = "long scan",
 	.label = LABEL_CULPRIT,
 	.start_ns = SCAN_START_NS,
 	.every_ns = CASE_BACKUP_EVERY_NS,
-	.in_transaction = true,
+	.begin = "BEGIN",
+	.end = "COMMIT",
 	.rows_out = true,
 	.row_pause_us = SCAN_ROW_US,
 	.statements = { "SELECT id, name, stock FROM items WHERE id <= 15000" },
@@ -39,31 +41,42 @@ static const struct actor short_scan = {
 	.statements = { "SELECT sum(stock), max(price) FROM items WHERE id <= 4000" },
 };
 
-static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
-{
-	(void)seconds;
-	plan->ask = case_ask_read;
-	plan->actors[plan->actor_count++] = short_scan;
-	plan->actors[plan->actor_count++] = options->rerun ? scan_autocommit : scan;
-	plan->actors[plan->actor_count++] = case_backup_actor;
-}
+/* Page by page, and the client thinks about each: for as long as its time is. */
+static const struct actor scan_pages = {
+	.name = "scan",
+	.label = LABEL_CULPRIT,
+	.begin = "BEGIN",
+	.end = "COMMIT",
+	.rows_out = true,
+	.page_rows = PAGE_ROWS,
+	.think_ms = PAGE_MS,
+	.statements = { "SELECT id, name, stock FROM items WHERE id BETWEEN ?1 AND ?2" },
+};
 
-static void plan_server(const struct bench_options *options, struct retry_plan *plan)
+static void plan(const struct bench_options *options, struct case_plan *plan)
 {
-	retry_plan_backup(options, SCRIPT_SCAN, plan);
-	plan->background[1] = (struct background){ SCRIPT_SHORT_SCANS, retry_ns(SERVER_SHORT_S) };
+	if (options->target == SERVER_TARGET) {
+		case_shape_plan(options, &case_culprit_shape, plan);
+		case_trigger_backup(options, &scan_pages, plan);
+		struct actor *shorts = case_add(plan, &short_scan);
+		shorts->forever = true; /* one at a time, also after a cancel */
+		shorts->every_ns = 0;
+		shorts->think_ms = SHORT_EVERY_NS / CASE_NS_PER_MS;
+		return;
+	}
+	case_add(plan, &short_scan);
+	case_add(plan, options->rerun ? &scan_autocommit : &scan);
+	case_add(plan, &case_backup_actor);
 }
 
 const struct bench_case case_scan_backup = {
 	.name = "scan-backup",
-	.what = "short scans, one long one, and a backup that waits for it with all behind",
-	.policies = "none,timeout,longest,limit,cancel",
+	.what = { "short scans, one long one, and a backup that waits for it with all behind",
+		"short scans, one long one, and a backup that waits for it with all behind" },
+	.policies = { CASE_ENGINE_POLICIES, CASE_SERVER_POLICIES },
 	.seconds = 14,
 	.rerun_seconds = 30,
 	.has_culprit = true,
 	.control = "no-backup",
 	.plan = plan,
-	.server_what = "short scans, one long one, and a backup that waits for it with all behind",
-	.server_policies = CASE_SERVER_POLICIES,
-	.retry_plan = plan_server,
 };

@@ -15,13 +15,11 @@
 #include "bench/cases/case.h"
 #include "bench/cli/run_options.h"
 #include "bench/overhead/commands.h"
-#include "bench/experiment/server_suite.h"
 #include "bench/policies/policy.h"
 #include "bench/report/plot.h"
 #include "bench/report/range_output.h"
 #include "bench/report/report.h"
 #include "bench/experiment/picture.h"
-#include "bench/experiment/server_suite.h"
 #include "common/output.h"
 
 #define STATUS_FAILED	 1
@@ -40,16 +38,16 @@ static void list_cases(const char *title, enum bench_target target)
 {
 	puts(title);
 	for (const struct bench_case *const *c = bench_cases; *c; c++)
-		if (bench_case_what(*c, target))
-			print_wrapped((*c)->name, bench_case_what(*c, target));
+		if ((*c)->what[target])
+			print_wrapped((*c)->name, (*c)->what[target]);
 }
 
 static void list_policies(const char *title, enum bench_target target)
 {
 	puts(title);
 	for (const struct bench_policy *const *p = bench_policies; *p; p++)
-		if (bench_policy_what(*p, target))
-			print_wrapped((*p)->name, bench_policy_what(*p, target));
+		if ((*p)->what[target])
+			print_wrapped((*p)->name, (*p)->what[target]);
 }
 
 static int command_list(int argc, char **argv)
@@ -127,8 +125,6 @@ static int run_suite(
 	const struct run_arguments *arguments, struct suite_result *result, char *error)
 {
 	const struct bench_options *options = &arguments->options;
-	if (options->target == SERVER_TARGET)
-		return server_suite_run(options, arguments->bench_case, result, error);
 	if (options->saturate)
 		return saturate_run(options, result, error);
 	return suite_run(options, arguments->bench_case, result, error);

@@ -5,7 +5,7 @@
 #include <argp.h>
 #include <string.h>
 
-#include "bench/experiment/server_suite.h"
+#include "bench/experiment/suite.h"
 #include "bench/policies/policy.h"
 
 enum {
@@ -303,7 +303,19 @@ static void check_server_options(
 		bench_refuse("run %s: --slo-ratio needs a reference, and on a server there is "
 			     "none; say --slo-ms",
 			bench_case->name);
-	server_suite_check(options, bench_case);
+	if (options->trigger && bench_case != &case_stall)
+		bench_refuse("--trigger belongs to the case stall");
+	if (options->cpu && bench_case != &case_stall && bench_case != &case_dump_storm &&
+		!bench_case->what[ENGINE_TARGET])
+		bench_refuse(
+			"--cpu belongs to stall, dump-storm, dump, backup-lock and scan-backup");
+	if (options->trigger && strcmp(options->trigger, "pause") != 0 &&
+		strcmp(options->trigger, "lock") != 0 &&
+		strcmp(options->trigger, "checkpoint") != 0)
+		bench_refuse("--trigger: '%s' is not pause, lock or checkpoint", options->trigger);
+	if (options->cpu && options->service_ms)
+		bench_refuse("--service-ms pins what --cpu leaves open: one of them");
+	suite_check(options, bench_case);
 }
 
 /* The case's own target where none is named. */
@@ -311,9 +323,9 @@ static void choose_target(struct run_arguments *arguments)
 {
 	struct bench_options *options = &arguments->options;
 	const struct bench_case *bench_case = arguments->bench_case;
-	if (!arguments->target_given && !bench_case->plan)
+	if (!arguments->target_given && !bench_case->what[ENGINE_TARGET])
 		options->target = SERVER_TARGET;
-	if (!bench_case_what(bench_case, options->target))
+	if (!bench_case->what[options->target])
 		bench_refuse("--target: the case %s has no plan for %s; 'cancel-bench list' names "
 			     "those that have",
 			bench_case->name,
@@ -323,9 +335,7 @@ static void choose_target(struct run_arguments *arguments)
 static const char *default_policies(
 	const struct bench_options *options, const struct bench_case *bench_case)
 {
-	if (options->target == SERVER_TARGET)
-		return bench_case->server_policies;
-	return options->saturate ? "none,cancel" : bench_case->policies;
+	return options->saturate ? "none,cancel" : bench_case->policies[options->target];
 }
 
 void run_options_parse(int argc, char **argv, struct run_arguments *arguments)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the repetition of a run of the engine that was disturbed. */
+/* Owns the repetition of a run that was disturbed. */
 #include "bench/experiment/attempt.h"
 
 static int run_judged(void *arg, struct disturbance *disturbance)
 {
 	struct attempt *attempt = arg;
+	uint64_t timeout_ns = attempt->setup.plan->timeout_ns;
 	samples_free(attempt->data);
 	attempt->data = NULL;
 	if (run_execute(&attempt->setup, &attempt->data, attempt->error) != 0)
@@ -13,7 +14,9 @@ static int run_judged(void *arg, struct disturbance *disturbance)
 		attempt->steadiness = steady_judge(attempt->data, attempt->reference);
 		*disturbance = attempt->steadiness.disturbance;
 	} else {
-		steady_disturbance(attempt->data, (double)attempt->setup.slo_ns / 1e6, disturbance);
+		steady_disturbance(attempt->data,
+			(double)(timeout_ns ? timeout_ns : attempt->setup.slo_ns) / 1e6,
+			disturbance);
 	}
 	return 0;
 }

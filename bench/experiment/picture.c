@@ -22,13 +22,13 @@ static void describe_engine(const struct summary *summary, struct plot *plot, ch
 
 static void describe_server(const struct summary *summary, struct plot *plot, char *title)
 {
-	const struct retry_plan *plan = summary->plan;
+	const struct case_plan *plan = summary->plan;
 	snprintf(title, TITLE_BYTES, "%s: load %.0f/s of %.0f/s, timeout %.0f ms, %u retr%s%s",
 		plot->name, summary->rate_qps, summary->saturation_qps,
 		(double)plan->timeout_ns / 1e6, plan->retries, plan->retries == 1 ? "y" : "ies",
 		summary_is_disturbed(summary) ? " " RANGE_DISTURBED : "");
 	plot->goodput = "answers in time /s";
-	plot->shade = plan->trigger == SCRIPT_NONE ? NULL : "the trigger, if nobody stops it";
+	plot->shade = plan->trigger ? "the trigger, if nobody stops it" : NULL;
 	plot->bin_s = RETRY_BIN_NS / 1e9;
 }
 

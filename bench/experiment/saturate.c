@@ -5,99 +5,37 @@
  * answers one more dump begins, up to as many as may dump at once. Source of the experiment:
  * Atropos (SOSP 2025), motivation 1: 25, 18 and 12 K QPS in MySQL.
  */
-#include "bench/experiment/suite.h"
-
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "bench/experiment/actors.h"
-#include "bench/target/data.h"
-#include "bench/load/loadgen.h"
-#include "bench/policies/policy.h"
+#include "bench/experiment/record.h"
 #include "bench/experiment/run.h"
+#include "bench/experiment/suite.h"
+#include "bench/experiment/tasks.h"
 #include "bench/experiment/warmup.h"
+#include "bench/load/saturation.h"
 
 #define DEFAULT_SECONDS 10
 #define NS_PER_S	1000000000u
-#define DUMP_POLL_NS	5000000
 #define SLO_NS		5000000u
 
 static const double paper_shares_pct[] = { 0, 0.001, 0.01 };
 
-/* One client that dumps when its turn comes. */
-struct dumper {
-	struct saturation *saturation;
-	struct target_client *client;
-	uint64_t first, step; /* begins when so many are answered, then every `step` */
-	_Atomic bool *over;
-	uint64_t begun, completed;
-	pthread_t thread;
-};
-
-static void *dump_in_turn(void *arg)
-{
-	struct dumper *dumper = arg;
-	uint64_t next = dumper->first;
-	while (!atomic_load_explicit(dumper->over, memory_order_acquire)) {
-		if (atomic_load_explicit(&dumper->saturation->answered, memory_order_relaxed) <
-			next) {
-			nanosleep(&(struct timespec){ .tv_nsec = DUMP_POLL_NS }, NULL);
-			continue;
-		}
-		struct target_answer sum = { 0 };
-		dumper->begun++;
-		actor_play(&case_dump_actor, dumper->client, &sum);
-		dumper->completed += sum.status == TARGET_OK;
-		next += dumper->step;
-	}
-	return NULL;
-}
-
-static uint32_t start_dumpers(
-	struct dumper *dumpers, struct saturation *saturation, double share_pct, _Atomic bool *over)
-{
-	uint64_t between = share_pct > 0 ? (uint64_t)(100 / share_pct) : 0;
-	uint32_t count = 0;
-	for (uint32_t i = 0; between && i < CASE_DUMPS_MAX; i++) {
-		dumpers[i] = (struct dumper){ .saturation = saturation,
-			.first = between / 2 + i * between,
-			.step = CASE_DUMPS_MAX * between,
-			.over = over };
-		if (target_client_open(saturation->target, &dumpers[i].client) != 0)
-			break;
-		if (pthread_create(&dumpers[i].thread, NULL, dump_in_turn, &dumpers[i]) != 0) {
-			target_client_close(dumpers[i].client);
-			break;
-		}
-		count++;
-	}
-	return count;
-}
-
-static void stop_dumpers(struct dumper *dumpers, uint32_t count, struct target *target,
-	_Atomic bool *over, struct measures *measures)
-{
-	atomic_store_explicit(over, true, memory_order_release);
-	target_stop_clients(target);
-	for (uint32_t i = 0; i < count; i++) {
-		pthread_join(dumpers[i].thread, NULL);
-		target_client_close(dumpers[i].client);
-		measures->culprits += dumpers[i].begun;
-		measures->culprits_completed += dumpers[i].completed;
-	}
-}
-
 struct cell { /* one policy at one share */
 	const struct bench_options *options;
+	const struct bench_policy *policy;
 	const char *policy_text;
+	const char *data_dir;
 	double share_pct;
 	const struct case_plan *plan;
 	struct summary *summary;
 	char *error;
 	_Atomic uint64_t cancels;
-	struct measures measures; /* of the last run */
+	struct saturation saturation;
+	struct tasks dumps;
+	pthread_mutex_t data_lock;	    /* of the dumps' record */
+	uint64_t next_dump[CASE_DUMPS_MAX]; /* each begins when so many are answered */
+	struct measures measures;	    /* of the last run */
 };
 
 static void on_decision(void *arg, const struct target_decision *decision)
@@ -107,65 +45,107 @@ static void on_decision(void *arg, const struct target_decision *decision)
 		atomic_fetch_add_explicit(&cell->cancels, 1, memory_order_relaxed);
 }
 
+static uint64_t answers_between(const struct cell *cell)
+{
+	return cell->share_pct > 0 ? (uint64_t)(100 / cell->share_pct) : 0;
+}
+
+static int open_dumps(struct cell *cell, struct target *target, struct samples *data)
+{
+	struct actor dump = case_dump_actor;
+	uint64_t between = answers_between(cell);
+	dump.start_ns = UINT64_MAX; /* when its turn comes */
+	dump.every_ns = 0;
+	cell->dumps =
+		(struct tasks){ .target = target, .data = data, .data_lock = &cell->data_lock };
+	for (uint32_t i = 0; between && i < CASE_DUMPS_MAX; i++) {
+		cell->next_dump[i] = between / 2 + i * between;
+		if (tasks_add(&cell->dumps, &dump) != 0) {
+			snprintf(cell->error, TARGET_ERROR_MAX, "cannot open a session to dump");
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void dump_in_turn(void *arg, uint64_t now_ns)
+{
+	struct cell *cell = arg;
+	uint64_t answered = atomic_load_explicit(&cell->saturation.answered, memory_order_relaxed);
+	tasks_step(&cell->dumps, now_ns);
+	for (uint32_t i = 0; i < cell->dumps.count; i++)
+		if (answered >= cell->next_dump[i] && task_begin(&cell->dumps.list[i], now_ns))
+			cell->next_dump[i] += CASE_DUMPS_MAX * answers_between(cell);
+}
+
 /* The whole run is judged as one second, for its figure is one. */
-static void saturate(struct saturation *saturation, struct disturbance *disturbance)
+static int saturate(struct cell *cell, struct target *target, struct disturbance *disturbance)
 {
 	static struct watch watch;
+	const struct bench_options *options = cell->options;
+	cell->saturation = (struct saturation){ .target = target,
+		.ask = cell->plan->ask,
+		.ask_arg = cell->plan,
+		.seed = options->seed,
+		.depth = run_saturate_depth(cell->plan),
+		.length_ns = (uint64_t)(options->seconds ? options->seconds : DEFAULT_SECONDS) *
+			     NS_PER_S,
+		.on_turn = dump_in_turn,
+		.arg = cell };
 	watch_begin(&watch, 0);
-	loadgen_saturate(saturation);
+	int status = saturation_run(&cell->saturation, cell->error);
 	watch_second(&watch);
 	watch_end(&watch);
-	watch_judge(&watch, 0, disturbance);
+	watch_judge(&watch, disturbance);
+	return status;
+}
+
+static void count(struct cell *cell, const struct samples *data)
+{
+	struct measures *measures = &cell->measures;
+	*measures = (struct measures){ .throughput_qps = cell->saturation.answers_per_s,
+		.ok = cell->saturation.answered,
+		.offered = cell->saturation.answered,
+		.cancels = cell->cancels,
+		.culprits = data->task_count };
+	for (uint32_t i = 0; i < data->task_count; i++)
+		measures->culprits_completed += data->tasks[i].completed;
 }
 
 static int measure_cell(void *arg, struct disturbance *disturbance)
 {
+	static struct samples data;
 	struct cell *cell = arg;
-	const struct bench_options *options = cell->options;
-	struct measures *measures = &cell->measures;
-	const struct bench_policy *policy = bench_policy_find(cell->policy_text, ENGINE_TARGET);
 	const char *colon = strchr(cell->policy_text, ':');
-	struct dumper dumpers[CASE_DUMPS_MAX];
-	_Atomic bool over = false;
 	struct warm warm = { 0 };
-	struct live live = { 0 };
-	struct target *target;
-	struct target_options target_options = { .struct_size = sizeof target_options,
-		.data_dir = options->data_dir,
-		.pool_mb = options->pool_mb,
-		.workers = options->workers,
-		.control = policy->control,
-		.policy = colon ? colon + 1 : NULL,
+	struct target *target = NULL;
+	struct run_setup setup = { .options = cell->options,
+		.plan = cell->plan,
+		.data_dir = cell->data_dir,
 		.slo_ns = SLO_NS,
-		.on_decision = on_decision,
-		.on_decision_arg = cell };
-	*measures = (struct measures){ 0 };
+		.policy = cell->policy,
+		.variant = colon ? colon + 1 : NULL };
+	struct target_options options = run_target_options(&setup);
+	options.on_decision = on_decision;
+	options.on_decision_arg = cell;
 	cell->cancels = 0;
-	if (target_open(&target_options, &target, cell->error) != 0)
-		return -1;
-	struct saturation saturation = { .target = target,
-		.ask = cell->plan->ask,
-		.ask_arg = cell->plan,
-		.seed = options->seed,
-		.depth = RUN_SATURATE_DEPTH,
-		.live = &live,
-		.length_ns = (uint64_t)(options->seconds ? options->seconds : DEFAULT_SECONDS) *
-			     NS_PER_S };
-	int status = warm_up(
-		&warm, target, cell->plan, RUN_SATURATE_WARM_QPS, options->seed, cell->error);
-	if (status == 0) {
-		uint32_t count = start_dumpers(dumpers, &saturation, cell->share_pct, &over);
-		saturate(&saturation, disturbance);
-		stop_dumpers(dumpers, count, target, &over, measures);
+	data.task_count = 0;
+	int status = target_open(&options, &target, cell->error);
+	if (status == 0)
+		status = warm_up(&warm, target, cell->plan, WARM_SATURATE_QPS, cell->options->seed,
+			cell->error);
+	if (status == 0)
+		status = open_dumps(cell, target, &data);
+	if (status == 0)
+		status = saturate(cell, target, disturbance);
+	if (target) {
+		cell->summary->io = target_io(target);
+		target_stop_clients(target);
+		tasks_end(&cell->dumps);
 	}
-	cell->summary->io = target_io(target);
 	target_close(target);
 	warm_free(&warm);
-	if (live.has_failure)
-		fprintf(stderr, "cancel-bench: requests failed; the first: %s\n", live.failure);
-	measures->throughput_qps = saturation.answers_per_s;
-	measures->ok = measures->offered = saturation.answered;
-	measures->cancels = cell->cancels;
+	count(cell, &data);
 	return status;
 }
 
@@ -207,36 +187,47 @@ static int add_cell(struct cell *cell, struct measures *reference)
 	return 0;
 }
 
+static void fill_head(
+	const struct bench_options *options, double first_qps, struct summary *summary)
+{
+	summary->case_name = case_dump.name;
+	summary->what = "the largest throughput against the share of dumps";
+	summary->options = options;
+	summary->seconds = options->seconds ? options->seconds : DEFAULT_SECONDS;
+	summary->saturation_qps = summary->rate_qps = first_qps;
+	summary->rho = 1;
+	summary->slo_ms = SLO_NS / 1e6;
+}
+
 int saturate_run(const struct bench_options *options, struct suite_result *result,
 	char error[TARGET_ERROR_MAX])
 {
 	static struct case_plan plan;
+	static struct cell cell;
+	char data_dir[DATA_PATH_MAX];
 	struct measures reference = { 0 };
 	double one[] = { options->share_pct };
 	const double *shares = options->share_pct >= 0 ? one : paper_shares_pct;
 	uint32_t share_count = options->share_pct >= 0 ? 1 : 3;
 	*result = (struct suite_result){ 0 };
-	data_prepare(options, &plan.data);
-	plan.ask = case_ask_read;
+	bench_case_plan(&case_dump, options, &plan);
+	data_prepare(options, plan.pool_mb, plan.archive_pools, data_dir, &plan.data);
 	for (uint32_t p = 0; p < options->policy_count; p++)
 		for (uint32_t s = 0; s < share_count; s++) {
-			struct cell cell = { .options = options,
+			cell = (struct cell){ .options = options,
+				.policy = bench_policy_find(options->policies[p], options->target),
 				.policy_text = options->policies[p],
+				.data_dir = data_dir,
 				.share_pct = shares[s],
 				.plan = &plan,
 				.summary = &result->summary,
 				.error = error };
+			pthread_mutex_init(&cell.data_lock, NULL);
 			int status = add_cell(&cell, &reference);
+			pthread_mutex_destroy(&cell.data_lock);
 			if (status != 0)
 				return status;
 		}
-	struct summary *summary = &result->summary;
-	summary->case_name = "dump";
-	summary->what = "the largest throughput against the share of dumps";
-	summary->options = options;
-	summary->seconds = options->seconds ? options->seconds : DEFAULT_SECONDS;
-	summary->saturation_qps = summary->rate_qps = reference.throughput_qps;
-	summary->rho = 1;
-	summary->slo_ms = SLO_NS / 1e6;
+	fill_head(options, reference.throughput_qps, &result->summary);
 	return 0;
 }

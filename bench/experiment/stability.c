@@ -19,21 +19,22 @@
 
 /* ---- Saturation ------------------------------------------------------------------------------ */
 
-static bool agree(const double sorted[STEADY_SAMPLES])
+static bool agree(const double sorted[STEADY_SAMPLES], int count)
 {
-	return sorted[1] > 0 && sorted[STEADY_SAMPLES - 2] <= STEADY_FACTOR * sorted[1];
+	return count < STEADY_SAMPLES ||
+	       (sorted[1] > 0 && sorted[STEADY_SAMPLES - 2] <= STEADY_FACTOR * sorted[1]);
 }
 
-/* A sample is too short for the kernel's ticks: the five are judged as one. */
-static struct machine_second mean_of(const struct machine_second seconds[STEADY_SAMPLES])
+/* A sample is too short for the kernel's ticks: all are judged as one. */
+static struct machine_second mean_of(const struct machine_second *seconds, int count)
 {
 	struct machine_second mean = seconds[0];
 	mean.own = mean.others = mean.stolen = mean.waited = 0;
-	for (int i = 0; i < STEADY_SAMPLES; i++) {
-		mean.own += seconds[i].own / STEADY_SAMPLES;
-		mean.others += seconds[i].others / STEADY_SAMPLES;
-		mean.stolen += seconds[i].stolen / STEADY_SAMPLES;
-		mean.waited += seconds[i].waited / STEADY_SAMPLES;
+	for (int i = 0; i < count; i++) {
+		mean.own += seconds[i].own / count;
+		mean.others += seconds[i].others / count;
+		mean.stolen += seconds[i].stolen / count;
+		mean.waited += seconds[i].waited / count;
 	}
 	return mean;
 }
@@ -43,15 +44,15 @@ static double take_round(const struct steady_probe *probe, struct disturbance *d
 	double samples[STEADY_SAMPLES];
 	const double no_lag = 0;
 	struct machine_second seconds[STEADY_SAMPLES];
-	for (int i = 0; i < STEADY_SAMPLES; i++)
+	for (int i = 0; i < probe->samples; i++)
 		samples[i] = probe->take(probe->arg, &seconds[i]);
-	sort_doubles(samples, STEADY_SAMPLES);
-	struct machine_second mean = mean_of(seconds);
+	sort_doubles(samples, (size_t)probe->samples);
+	struct machine_second mean = mean_of(seconds, probe->samples);
 	disturbance_judge(&mean, &no_lag, 1, 0, disturbance);
-	if (!agree(samples))
+	if (!agree(samples, probe->samples))
 		disturbance_mark(disturbance, "it wavered from %.0f/s to %.0f/s", samples[0],
 			samples[STEADY_SAMPLES - 1]);
-	return samples[STEADY_SAMPLES / 2];
+	return samples[probe->samples / 2];
 }
 
 struct rounds {

@@ -23,10 +23,11 @@ typedef double (*steady_sample)(void *arg, struct machine_second *second);
 struct steady_probe {
 	steady_sample take;
 	void *arg;
+	int samples;	 /* of a round: STEADY_SAMPLES, or one that is long enough */
 	uint32_t rounds; /* at most */
 	bool quiet;
 };
-/* The median of five samples whose middle three agree, taken on a machine that others left alone;
+/* The median of the samples, whose middle three agree when there are five, taken on a machine that others left alone;
  * else they are taken again. `disturbance` judges the last round, which is what *qps is from. */
 int steady_saturation(const struct steady_probe *probe, double *qps,
 	struct disturbance *disturbance) __attribute__((warn_unused_result));

@@ -2,7 +2,7 @@
 /*
  * Owns the order of the experiment: how much the target can take, what is normal (the reference,
  * which fixes the SLO), what each rival is best set to, then every policy under the same schedule
- * of the same seed.
+ * of the same seed. Where clients time out, their timeout is the measure, and there is no reference.
  */
 #include "bench/experiment/suite.h"
 
@@ -10,19 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bench/experiment/attempt.h"
 #include "bench/target/data.h"
 #include "bench/policies/policy.h"
 
-#define NS_PER_S	       1000000000u
-#define SATURATION_SAMPLE_NS   400000000u
-#define TRIAL_NS	       4000000000u
-#define TRIAL_CULPRIT_NS       500000000u /* trials have the culprit sooner */
-#define NO_CULPRIT_REFERENCE_S 10
-#define REFERENCE_SLO_NS       1000000000u /* of the reference, which fixes it: one nobody misses */
-#define SEED_STRIDE	       1000003u
-#define ENTRIES_MAX	       (OPTIONS_POLICIES_MAX + 2)
+#define NS_PER_S		1000000000u
+#define TRIAL_NS		4000000000u
+#define TRIAL_CULPRIT_NS	500000000u /* trials have the culprit sooner */
+#define NO_CULPRIT_REFERENCE_NS 10000000000u
+#define REFERENCE_SLO_NS	1000000000u /* of the reference, which fixes it: one nobody misses */
+#define SEED_STRIDE		1000003u
+#define OTHER_FDS		256 /* of this process and of a server, beside connections */
+#define ENTRIES_MAX		(OPTIONS_POLICIES_MAX + 2)
 
 /* One row of the report in the making. */
 struct entry {
@@ -42,10 +43,12 @@ struct suite {
 	const struct bench_case *bench_case;
 	struct suite_result *result;
 	struct case_plan plan;
-	struct entry entries[ENTRIES_MAX]; /* [0] is the reference */
+	char data_dir[DATA_PATH_MAX];
+	struct entry entries[ENTRIES_MAX];
 	uint32_t entry_count;
-	uint32_t load_pct, seconds;
-	double saturation_qps, rate_qps;
+	const struct entry *reference; /* the first one; NULL: clients time out */
+	uint32_t load_pct;
+	double saturation_qps, rate_qps, query_cpu_us;
 	uint64_t slo_ns;
 	bool rate_disturbed, slo_disturbed; /* what they rest on was, and that is allowed */
 	char *error;
@@ -72,12 +75,14 @@ static void add_entries(struct suite *suite)
 	const struct bench_options *options = suite->options;
 	const struct bench_case *bench_case = suite->bench_case;
 	suite->entry_count = 0;
-	add_entry(suite, "reference", &policy_none, false, false);
-	if (bench_case->control && !options->batch)
+	suite->reference = NULL;
+	if (!suite->plan.timeout_ns)
+		suite->reference = add_entry(suite, "reference", &policy_none, false, false);
+	if (suite->reference && bench_case->control && !options->batch)
 		add_entry(suite, bench_case->control, &policy_none, true, false);
 	for (uint32_t i = 0; i < options->policy_count; i++) {
 		const struct bench_policy *policy =
-			bench_policy_find(options->policies[i], ENGINE_TARGET);
+			bench_policy_find(options->policies[i], options->target);
 		struct entry *entry = add_entry(suite, options->policies[i], policy, true, true);
 		entry->is_none = policy == &policy_none;
 	}
@@ -102,13 +107,20 @@ static void free_measures(struct suite *suite)
 
 /* ---- One run --------------------------------------------------------------------------------- */
 
-static int make_schedule(struct suite *suite, uint32_t rep, uint64_t length_ns,
-	const struct case_plan *plan, struct schedule *schedule)
+/* The load of this entry's runs. */
+static double rate_of(const struct suite *suite, const struct entry *entry)
+{
+	return entry->policy->load_pct ? suite->saturation_qps * entry->policy->load_pct / 100
+				       : suite->rate_qps;
+}
+
+static int make_schedule(struct suite *suite, const struct entry *entry, uint32_t rep,
+	uint64_t length_ns, const struct case_plan *plan, struct schedule *schedule)
 {
 	const char *why;
 	struct schedule_options options = { .struct_size = sizeof options,
 		.seed = suite->options->seed + (uint64_t)rep * SEED_STRIDE,
-		.rate_qps = suite->rate_qps,
+		.rate_qps = rate_of(suite, entry),
 		.length_ns = length_ns,
 		.poisson = suite->options->poisson,
 		.steps = plan->steps,
@@ -133,7 +145,9 @@ static struct run_setup setup_of(struct suite *suite, const struct entry *entry)
 {
 	return (struct run_setup){ .options = suite->options,
 		.plan = &suite->plan,
+		.data_dir = suite->data_dir,
 		.slo_ns = suite->slo_ns,
+		.saturation_qps = suite->saturation_qps,
 		.policy = entry->policy,
 		.variant = entry->variant,
 		.value = entry->value,
@@ -144,28 +158,43 @@ static struct run_setup setup_of(struct suite *suite, const struct entry *entry)
 
 /* ---- Saturation and SLO ---------------------------------------------------------------------- */
 
+static int find_saturation(struct suite *suite)
+{
+	const struct bench_options *options = suite->options;
+	const struct entry entry = { .policy = &policy_none };
+	struct run_setup setup = setup_of(suite, &entry);
+	struct run_capacity capacity = { 0 };
+	if (!options->quiet)
+		fprintf(stderr, "measuring saturation\n");
+	if (run_saturation(&setup, &capacity, suite->error) != 0)
+		return -1;
+	if (capacity.disturbance.disturbed && !options->allow_disturbed)
+		return disturbance_refuse(
+			"saturation", &capacity.disturbance, suite->error, TARGET_ERROR_MAX);
+	suite->rate_disturbed = capacity.disturbance.disturbed;
+	suite->saturation_qps = capacity.qps;
+	suite->query_cpu_us = capacity.query_cpu_us;
+	return 0;
+}
+
+/* Without a timeout the saturation only serves to find the rate; 0 is then "not measured". */
 static int find_rate(struct suite *suite)
 {
 	const struct bench_options *options = suite->options;
-	double rho = suite->load_pct / 100.0;
-	if (options->rate_qps > 0) {
-		suite->rate_qps = options->rate_qps;
-		return 0;
+	bool times_out = suite->plan.timeout_ns > 0, given = options->rate_qps > 0;
+	double rho = suite->bench_case->levels_pct[0] ? suite->load_pct / 100.0 : suite->plan.rho;
+	if (suite->saturation_qps <= 0 && (times_out || !given)) {
+		int status = find_saturation(suite);
+		if (status != 0)
+			return status;
 	}
-	if (suite->saturation_qps <= 0) {
-		if (!options->quiet)
-			fprintf(stderr, "measuring saturation\n");
-		struct disturbance disturbance;
-		if (run_saturation(options, &suite->plan, SATURATION_SAMPLE_NS,
-			    &suite->saturation_qps, &disturbance, suite->error) != 0)
-			return -1;
-		if (disturbance.disturbed && !options->allow_disturbed)
-			return disturbance_refuse(
-				"saturation", &disturbance, suite->error, TARGET_ERROR_MAX);
-		suite->rate_disturbed = disturbance.disturbed;
-	}
-	suite->rate_qps = floor(suite->saturation_qps * rho);
-	if (suite->rate_qps >= 1)
+	suite->rate_qps = given ? options->rate_qps : suite->saturation_qps * rho;
+	if (!times_out)
+		suite->rate_qps = floor(suite->rate_qps);
+	else if (!options->quiet)
+		fprintf(stderr, "saturation %.1f/s, load %.1f/s\n", suite->saturation_qps,
+			suite->rate_qps);
+	if (suite->rate_qps > 0)
 		return 0;
 	snprintf(suite->error, TARGET_ERROR_MAX, "the target answered nothing when saturated");
 	return -1;
@@ -212,7 +241,7 @@ static int try_value(struct suite *suite, struct entry *entry, double value, dou
 	struct measures *measures = calloc(1, sizeof *measures);
 	trial_plan(suite, &plan);
 	entry->value = value;
-	if (!measures || make_schedule(suite, 0, TRIAL_NS, &plan, &schedule) != 0) {
+	if (!measures || make_schedule(suite, entry, 0, TRIAL_NS, &plan, &schedule) != 0) {
 		free(measures);
 		return -1;
 	}
@@ -235,17 +264,28 @@ static int try_value(struct suite *suite, struct entry *entry, double value, dou
 	return status;
 }
 
-static int tune(struct suite *suite, struct entry *entry, const struct measures *reference)
+static struct policy_basis basis_of(const struct suite *suite)
+{
+	struct policy_basis basis = { .slo_ms = (double)suite->slo_ns / 1e6,
+		.rate_qps = suite->rate_qps,
+		.saturation_qps = fmax(suite->saturation_qps, suite->rate_qps),
+		.timeout_ms = (double)suite->plan.timeout_ns / 1e6 };
+	if (!suite->reference)
+		basis.saturation_qps = suite->saturation_qps;
+	else {
+		basis.reference_p99_ms = suite->reference->measures->corrected.p99_ms;
+		basis.reference_max_ms = suite->reference->measures->corrected.max_ms;
+	}
+	return basis;
+}
+
+static int tune(struct suite *suite, struct entry *entry)
 {
 	const struct bench_policy *policy = entry->policy;
 	double values[POLICY_CANDIDATES_MAX], best = 0, best_qps = -1, goodput_qps;
-	struct policy_basis basis = { .slo_ms = (double)suite->slo_ns / 1e6,
-		.reference_p99_ms = reference->corrected.p99_ms,
-		.reference_max_ms = reference->corrected.max_ms,
-		.rate_qps = suite->rate_qps,
-		.saturation_qps = fmax(suite->saturation_qps, suite->rate_qps) };
+	struct policy_basis basis = basis_of(suite);
 	uint32_t count = policy->candidates(&basis, values);
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count && count > 1; i++) {
 		if (try_value(suite, entry, values[i], &goodput_qps) != 0)
 			return -1;
 		char text[48];
@@ -258,73 +298,122 @@ static int tune(struct suite *suite, struct entry *entry, const struct measures 
 			best_qps = goodput_qps;
 		}
 	}
-	entry->value = best;
-	policy->describe(best, entry->setting, sizeof entry->setting);
+	entry->value = count > 1 ? best : values[0];
+	policy->describe(entry->value, entry->setting, sizeof entry->setting);
 	return 0;
 }
 
 /* ---- One repetition -------------------------------------------------------------------------- */
 
-static int keep_trace(struct suite *suite, const struct entry *entry, const struct attempt *attempt)
+static struct retry_record retry_record_of(const struct suite *suite, const struct samples *data)
 {
-	const struct samples *data = attempt->data;
-	struct suite_result *result = suite->result;
-	if (result->trace_count == SUMMARY_ROWS_MAX)
-		return 0;
-	struct suite_trace *trace = &result->traces[result->trace_count];
-	trace->bins.bin_count = measure_bin_count(data);
-	trace->bins.due = calloc(trace->bins.bin_count + 1, sizeof *trace->bins.due);
-	trace->bins.late = calloc(trace->bins.bin_count + 1, sizeof *trace->bins.late);
-	result->trace_count++;
-	if (!trace->bins.due || !trace->bins.late) {
-		snprintf(suite->error, TARGET_ERROR_MAX, "out of memory");
-		return -1;
+	const struct case_plan *plan = &suite->plan;
+	uint64_t grace_ns = plan->timeout_ns * (plan->retries + 1);
+	return (struct retry_record){ .data = data,
+		.onset_ns = plan->onset_ns,
+		.settled_ns = plan->length_ns > grace_ns ? plan->length_ns - grace_ns : 0,
+		.trigger = plan->trigger,
+		.priorities = plan->priorities,
+		.resends = suite->options->resends,
+		.saturation_qps = suite->saturation_qps };
+}
+
+static void measure(const struct suite *suite, const struct samples *data,
+	const struct spans *spans, struct measures *measures)
+{
+	*measures = (struct measures){ 0 };
+	if (!suite->plan.timeout_ns) {
+		measure_run(data, spans, measures);
+		return;
 	}
-	snprintf(trace->policy, sizeof trace->policy, "%s", entry->title);
-	trace->disturbed = attempt->disturbance.disturbed;
-	measure_bins(data, trace->bins.due, trace->bins.late, trace->bins.bin_count);
+	struct retry_record record = retry_record_of(suite, data);
+	retry_measure(&record, &measures->retries);
+	measures->retries.figures[RETRY_query_cpu_us] = suite->query_cpu_us;
+}
+
+static int fill_trace(struct suite *suite, const struct samples *data, struct trace *trace)
+{
+	if (suite->plan.timeout_ns) {
+		struct retry_record record = retry_record_of(suite, data);
+		return retry_trace_fill(trace, &record);
+	}
+	trace->bin_count = measure_bin_count(data);
+	trace->due = calloc(trace->bin_count + 1, sizeof *trace->due);
+	trace->late = calloc(trace->bin_count + 1, sizeof *trace->late);
+	if (!trace->due || !trace->late)
+		return -1;
+	measure_bins(data, trace->due, trace->late, trace->bin_count);
 	return 0;
 }
 
-/* Without a culprit a policy's run is like the reference, which then only has to fix the SLO. */
-static uint64_t reference_s(const struct suite *suite)
+static int keep_trace(struct suite *suite, const struct entry *entry, const struct attempt *attempt)
 {
-	if (!suite->bench_case->has_culprit && suite->seconds > NO_CULPRIT_REFERENCE_S)
-		return NO_CULPRIT_REFERENCE_S;
-	return suite->seconds;
+	struct suite_result *result = suite->result;
+	if (result->trace_count == SUMMARY_ROWS_MAX)
+		return 0;
+	struct suite_trace *trace = &result->traces[result->trace_count++];
+	snprintf(trace->policy, sizeof trace->policy, "%s", entry->title);
+	trace->disturbed = attempt->disturbance.disturbed;
+	if (fill_trace(suite, attempt->data, &trace->bins) == 0)
+		return 0;
+	snprintf(suite->error, TARGET_ERROR_MAX, "out of memory");
+	return -1;
+}
+
+/* Without a culprit a policy's run is like the reference, which then only has to fix the SLO. */
+static uint64_t reference_ns(const struct suite *suite)
+{
+	if (!suite->bench_case->has_culprit && suite->plan.length_ns > NO_CULPRIT_REFERENCE_NS)
+		return NO_CULPRIT_REFERENCE_NS;
+	return suite->plan.length_ns;
 }
 
 /* Without `none` nobody knows how long the culprit would run: until the end, then. Without a
- * culprit the ratios cover the time for which there is a reference. */
-static void default_spans(
-	const struct suite *suite, const struct schedule *schedule, struct spans *spans)
+ * culprit the ratios cover the time for which there is a reference. A trigger has its time. */
+static void default_spans(const struct suite *suite, struct spans *spans)
 {
+	const struct case_plan *plan = &suite->plan;
 	*spans = (struct spans){ 0 };
+	if (plan->timeout_ns) {
+		if (plan->trigger)
+			spans->list[spans->count++] =
+				(struct span){ plan->onset_ns, plan->onset_ns + plan->hold_ns };
+		return;
+	}
 	if (!suite->bench_case->has_culprit)
-		spans->list[spans->count++] = (struct span){ 0, reference_s(suite) * NS_PER_S };
-	for (uint32_t i = 0; i < suite->plan.actor_count; i++) {
-		const struct actor *actor = &suite->plan.actors[i];
-		if (actor->label != LABEL_CULPRIT || actor->start_ns >= schedule->length_ns)
+		spans->list[spans->count++] = (struct span){ 0, reference_ns(suite) };
+	for (uint32_t i = 0; i < plan->actor_count; i++) {
+		const struct actor *actor = &plan->actors[i];
+		if (actor->label != LABEL_CULPRIT || actor->start_ns >= plan->length_ns)
 			continue;
-		spans->list[spans->count++] = (struct span){ actor->start_ns, schedule->length_ns };
+		spans->list[spans->count++] = (struct span){ actor->start_ns, plan->length_ns };
 		return;
 	}
 }
 
 struct repetition {
 	uint32_t number;
-	struct schedule run, reference; /* the same times, but for a case without a culprit */
+	struct schedule schedules[ENTRIES_MAX];
 	struct attempt attempts[ENTRIES_MAX];
 };
 
-static void prepare(struct suite *suite, struct repetition *repetition, uint32_t i)
+static bool is_reference(const struct suite *suite, uint32_t i)
+{
+	return suite->reference == &suite->entries[i];
+}
+
+static int prepare(struct suite *suite, struct repetition *repetition, uint32_t i)
 {
 	const struct entry *entry = &suite->entries[i];
 	struct attempt *attempt = &repetition->attempts[i];
+	bool first = is_reference(suite, i);
 	*attempt = (struct attempt){ .setup = setup_of(suite, entry),
-		.runs = i ? 1 + DISTURBANCE_EXTRA_RUNS : STEADY_REFERENCES,
+		.runs = first ? STEADY_REFERENCES : 1 + DISTURBANCE_EXTRA_RUNS,
 		.error = suite->error };
-	attempt->setup.schedule = i ? &repetition->run : &repetition->reference;
+	attempt->setup.schedule = &repetition->schedules[i];
+	return make_schedule(suite, entry, repetition->number,
+		first ? reference_ns(suite) : suite->plan.length_ns, &suite->plan,
+		&repetition->schedules[i]);
 }
 
 /* The first one fixes the SLO. 0; -1; or DISTURBANCE_EXIT_STATUS: none is to be had. */
@@ -351,38 +440,31 @@ static int take_reference(struct suite *suite, struct repetition *repetition)
 	return 0;
 }
 
-/* Policies take turns within a repetition, so that what changes slowly on the machine hits all. */
-static int run_all(struct suite *suite, struct repetition *repetition)
+static int run_one(struct suite *suite, struct repetition *repetition, uint32_t i)
 {
-	for (uint32_t i = 0; i < suite->entry_count; i++) {
-		struct entry *entry = &suite->entries[i];
-		const struct measures *reference = suite->entries[0].measures;
-		char title[OPTIONS_POLICY_BYTES + 16];
-		if (repetition->number == 0 && entry->policy->candidates &&
-			tune(suite, entry, reference) != 0)
-			return -1;
-		prepare(suite, repetition, i);
-		run_title(suite, entry, title, sizeof title);
-		repetition->attempts[i].setup.title = title;
-		int status = i ? attempt_make(&repetition->attempts[i])
-			       : take_reference(suite, repetition);
-		if (status != 0)
-			return status;
-	}
-	return 0;
+	struct entry *entry = &suite->entries[i];
+	char title[OPTIONS_POLICY_BYTES + 16];
+	if (repetition->number == 0 && entry->policy->candidates && tune(suite, entry) != 0)
+		return -1;
+	if (prepare(suite, repetition, i) != 0)
+		return -1;
+	run_title(suite, entry, title, sizeof title);
+	repetition->attempts[i].setup.title = title;
+	return is_reference(suite, i) ? take_reference(suite, repetition)
+				      : attempt_make(&repetition->attempts[i]);
 }
 
 static int measure_all(struct suite *suite, struct repetition *repetition, struct spans *spans)
 {
 	int status = 0;
 	for (uint32_t i = 0; i < suite->entry_count; i++)
-		if (suite->entries[i].is_none)
+		if (suite->entries[i].is_none && suite->reference)
 			measure_spans(repetition->attempts[i].data, spans);
 	for (uint32_t i = 0; status == 0 && i < suite->entry_count; i++) {
 		const struct attempt *attempt = &repetition->attempts[i];
 		struct entry *entry = &suite->entries[i];
 		struct measures *measures = &entry->measures[repetition->number];
-		measure_run(attempt->data, spans, measures);
+		measure(suite, attempt->data, spans, measures);
 		measures->disturbance = attempt->disturbance;
 		if (repetition->number == 0)
 			status = keep_trace(suite, entry, attempt);
@@ -402,26 +484,22 @@ static int leave_out(struct suite *suite, uint32_t rep)
 	return 0;
 }
 
+/* Policies take turns within a repetition, so that what changes slowly on the machine hits all. */
 static int repeat_once(struct suite *suite, uint32_t rep)
 {
 	static struct repetition repetition;
-	struct spans spans = { 0 };
+	struct spans spans;
+	int status = 0;
 	repetition = (struct repetition){ .number = rep };
-	int status = make_schedule(
-		suite, rep, (uint64_t)suite->seconds * NS_PER_S, &suite->plan, &repetition.run);
-	if (status == 0)
-		status = make_schedule(suite, rep, reference_s(suite) * NS_PER_S, &suite->plan,
-			&repetition.reference);
-	if (status == 0) {
-		default_spans(suite, &repetition.run, &spans);
-		status = run_all(suite, &repetition);
-	}
+	default_spans(suite, &spans);
+	for (uint32_t i = 0; status == 0 && i < suite->entry_count; i++)
+		status = run_one(suite, &repetition, i);
 	if (status == 0)
 		status = measure_all(suite, &repetition, &spans);
-	for (uint32_t i = 0; i < suite->entry_count; i++)
+	for (uint32_t i = 0; i < suite->entry_count; i++) {
 		samples_free(repetition.attempts[i].data);
-	schedule_free(&repetition.run);
-	schedule_free(&repetition.reference);
+		schedule_free(&repetition.schedules[i]);
+	}
 	return status == DISTURBANCE_EXIT_STATUS && rep > 0 ? leave_out(suite, rep) : status;
 }
 
@@ -437,30 +515,25 @@ static void add_rows(struct suite *suite)
 		struct summary_row *row = &summary->rows[summary->row_count++];
 		snprintf(row->policy, sizeof row->policy, "%s", entry->title);
 		snprintf(row->setting, sizeof row->setting, "%s", entry->setting);
+		row->what = entry->policy->what[suite->options->target];
 		row->load_pct = suite->load_pct;
-		row->rate_qps = suite->rate_qps;
+		row->rate_qps = rate_of(suite, entry);
+		row->rho = suite->saturation_qps > 0 ? row->rate_qps / suite->saturation_qps : 0;
 		row->slo_ms = (double)suite->slo_ns / 1e6;
 		row->disturbed =
 			suite->rate_disturbed || suite->slo_disturbed || entry->tuned_disturbed;
-		summary_fill(
-			row, entry->measures, suite->entries[0].measures, suite->options->reps);
+		summary_fill(row, entry->measures,
+			suite->reference ? suite->reference->measures : NULL, suite->options->reps);
 	}
-}
-
-static void plan_case(struct suite *suite)
-{
-	suite->plan.actor_count = 0;
-	suite->plan.step_count = 0;
-	suite->bench_case->plan(suite->options, suite->seconds, &suite->plan);
 }
 
 static int run_level(struct suite *suite)
 {
-	suite->slo_ns = suite->options->slo_ms > 0 ? (uint64_t)(suite->options->slo_ms * 1e6)
-						   : REFERENCE_SLO_NS;
+	bench_case_plan(suite->bench_case, suite->options, &suite->plan);
+	suite->slo_ns = suite->plan.slo_ns ? suite->plan.slo_ns : REFERENCE_SLO_NS;
 	int status = find_rate(suite);
 	suite->plan.rate_qps = suite->rate_qps;
-	plan_case(suite);
+	bench_case_plan(suite->bench_case, suite->options, &suite->plan);
 	add_entries(suite);
 	if (status == 0 && alloc_measures(suite) != 0) {
 		snprintf(suite->error, TARGET_ERROR_MAX, "out of memory");
@@ -476,27 +549,25 @@ static int run_level(struct suite *suite)
 
 static void fill_head(struct suite *suite)
 {
+	const struct bench_options *options = suite->options;
+	const char *const *what = suite->bench_case->what;
 	struct summary *summary = &suite->result->summary;
+	suite->result->plan = suite->plan;
 	summary->case_name = suite->bench_case->name;
-	summary->what = suite->plan.what ? suite->plan.what : suite->bench_case->what;
-	summary->options = suite->options;
+	summary->what = suite->plan.what ? suite->plan.what : what[options->target];
+	summary->options = options;
+	summary->plan = suite->plan.timeout_ns ? &suite->result->plan : NULL;
+	summary->wire = options->target == SERVER_TARGET && what[ENGINE_TARGET];
 	summary->saturation_qps = suite->saturation_qps;
-	summary->seconds = suite->seconds;
-	if (!summary->row_count)
-		return;
-	summary->slo_ms = summary->rows[0].slo_ms;
-	summary->rate_qps = summary->rows[0].rate_qps;
+	summary->seconds = (uint32_t)(suite->plan.length_ns / NS_PER_S);
+	summary->rate_qps = suite->rate_qps;
+	if (summary->row_count) {
+		summary->slo_ms = summary->rows[0].slo_ms;
+		if (!summary->plan)
+			summary->rate_qps = summary->rows[0].rate_qps;
+	}
 	summary->rho = suite->saturation_qps > 0 ? summary->rate_qps / suite->saturation_qps
-						 : suite->options->rho;
-}
-
-static uint32_t run_seconds(
-	const struct bench_options *options, const struct bench_case *bench_case)
-{
-	if (options->seconds)
-		return options->seconds;
-	return options->rerun && bench_case->rerun_seconds ? bench_case->rerun_seconds
-							   : bench_case->seconds;
+						 : options->rho;
 }
 
 int suite_run(const struct bench_options *options, const struct bench_case *bench_case,
@@ -511,10 +582,10 @@ int suite_run(const struct bench_options *options, const struct bench_case *benc
 	suite->options = options;
 	suite->bench_case = bench_case;
 	suite->result = result;
-	suite->seconds = run_seconds(options, bench_case);
 	suite->error = error;
-	data_prepare(options, &suite->plan.data);
-	plan_case(suite);
+	bench_case_plan(bench_case, options, &suite->plan);
+	data_prepare(options, suite->plan.pool_mb, suite->plan.archive_pools, suite->data_dir,
+		&suite->plan.data);
 	int status = 0;
 	uint32_t level = 0;
 	do {
@@ -533,4 +604,46 @@ void suite_free(struct suite_result *result)
 	for (uint32_t i = 0; i < result->trace_count; i++)
 		trace_free(&result->traces[i].bins);
 	result->trace_count = 0;
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+/* A connection is a descriptor here and one in the server, which inherits the limit. */
+static void make_room(uint32_t connections)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	if (limit.rlim_max < connections + OTHER_FDS)
+		bench_refuse("--connections %u needs %u open files, and the limit is %llu",
+			connections, connections + OTHER_FDS, (unsigned long long)limit.rlim_max);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static bool has_culprit(const struct case_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->actor_count; i++)
+		if (plan->actors[i].label == LABEL_CULPRIT && !plan->actors[i].operates)
+			return true;
+	return false;
+}
+
+void suite_check(const struct bench_options *options, const struct bench_case *bench_case)
+{
+	static struct case_plan plan;
+	if (!options->policy_count)
+		bench_refuse("--policy: no policy to run");
+	bench_case_plan(bench_case, options, &plan);
+	if (options->stall_s > 0 && !plan.trigger)
+		bench_refuse("--stall: case %s has no trigger", bench_case->name);
+	if (options->resends && !has_culprit(&plan))
+		bench_refuse("--culprit-retries: case %s has no culprit", bench_case->name);
+	if (plan.onset_ns + plan.timeout_ns * (plan.retries + 1) >= plan.length_ns)
+		bench_refuse("--seconds: the trigger comes at %.1f s, requests need %.1f s, and "
+			     "the run has %.1f s",
+			(double)plan.onset_ns / 1e9,
+			(double)(plan.timeout_ns * (plan.retries + 1)) / 1e9,
+			(double)plan.length_ns / 1e9);
+	make_room(options->connections);
 }

@@ -20,10 +20,12 @@ struct suite_result {
 	struct summary summary;
 	struct suite_trace traces[SUMMARY_ROWS_MAX];
 	uint32_t trace_count;
-	struct retry_plan plan; /* of a run on a server */
-	struct spans spans;	/* of the culprit under `none`, first repetition; of the trigger */
+	struct case_plan plan;
+	struct spans spans; /* of the culprit under `none`, first repetition; of the trigger */
 };
 
+/* Ends with status 2 and one line when the options do not fit a case whose clients time out. */
+void suite_check(const struct bench_options *options, const struct bench_case *bench_case);
 /* 0; -1 with one line in error; or, because the machine gave others what the saturation or the
  * reference needed, DISTURBANCE_EXIT_STATUS with one, and the rows of the loads before. Free the
  * traces with suite_free in both cases. */

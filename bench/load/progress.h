@@ -7,22 +7,23 @@
 
 #include <stdbool.h>
 
-#include "bench/load/live.h"
+#include "bench/load/clients.h"
 #include "bench/target/target.h"
 
 struct progress {
 	const char *title;
 	bool quiet;
-	struct live_view last;
+	bool retries; /* its clients time out: attempts count, and the SLO does not */
+	struct clients_counts last;
 	struct target_gauges last_gauges;
 	uint64_t last_ns;
 };
 
-void progress_start(struct progress *progress, const char *title, bool quiet, uint64_t now_ns);
 /* The line of the second that ended at now_ns; at_s since the run's start. */
 void progress_line(struct progress *progress, double at_s, uint64_t now_ns,
-	const struct live_view *live, const struct target_gauges *gauges);
-void progress_cancel(const struct progress *progress, double at_s, const char *what,
+	const struct clients_counts *counts, const struct target_gauges *gauges);
+/* Something happened to a task: "cancelled", "begins". */
+void progress_event(const struct progress *progress, double at_s, const char *what,
 	const char *name, const char *why);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the memory of a run's record. Knows nothing of how it is filled or judged. */
+/* Owns the memory of a run's record. */
 #include "bench/load/samples.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int samples_make(struct samples **data, const struct schedule *schedule, uint64_t slo_ns)
@@ -17,6 +18,7 @@ int samples_make(struct samples **data, const struct schedule *schedule, uint64_
 	made->schedule = schedule;
 	made->slo_ns = slo_ns;
 	made->length_ns = schedule->length_ns;
+	made->reject_ms = made->reject_cpu_us = NAN;
 	*data = made;
 	return 0;
 }

@@ -6,10 +6,10 @@
 #ifndef BENCH_SAMPLES_H
 #define BENCH_SAMPLES_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "bench/load/clients.h"
 #include "bench/load/schedule.h"
 #include "bench/machine/watch.h"
 
@@ -17,22 +17,6 @@
 #define RUN_CANCELS_MAX 512
 #define RUN_WHY_MAX	320
 #define RUN_NAME_MAX	24
-
-enum outcome_kind {
-	OUTCOME_PENDING, /* not answered when the run ended */
-	OUTCOME_OK,
-	OUTCOME_CANCELLED, /* 57014 and the like: somebody stopped it */
-	OUTCOME_REJECTED,  /* refused at the door: queue or limit full */
-	OUTCOME_FAILED,	   /* any other error */
-	OUTCOME_SKIPPED,   /* the generator was too far behind to send it */
-};
-
-/* Of one request. The worker that answers it writes the times, then kind with release. */
-struct outcome {
-	uint32_t sent_us; /* after it was due: the generator's lag */
-	uint32_t done_us; /* after it was due: the latency a client sees */
-	_Atomic uint8_t kind;
-};
 
 /* What the case says about one of its own tasks: only a culprit may be cancelled. */
 enum task_label {
@@ -49,6 +33,8 @@ struct task_record { /* one execution of one actor */
 	uint64_t start_ns; /* it was due then */
 	uint64_t end_ns;   /* 0: still running when the run ended */
 	bool completed, cancelled;
+	uint64_t taken_ns; /* when it had what it wanted; 0: it never had */
+	uint64_t held_ns;  /* so long */
 	uint32_t reruns;
 	uint64_t rerun_start_ns; /* 0: never rerun */
 	uint64_t work;		 /* rows it read or wrote */
@@ -79,8 +65,13 @@ struct samples {
 	uint64_t resource_overloads; /* windows whose verdict named a resource */
 	uint64_t regular_overloads;
 	uint64_t reruns;
-	struct watch watch; /* its lags are in the outcomes */
-	const char *io;	    /* how the target reads its file; static */
+	struct watch watch;
+	const char *io; /* how the target reads its file; static */
+	/* Of clients that time out, and of a target that is a process of its own. */
+	struct clients_counts counts;
+	uint32_t in_flight_max;
+	double target_cpu_s, own_cpu_s;
+	double reject_ms, reject_cpu_us; /* NAN: nothing was refused, or it was not measured */
 };
 
 int samples_make(struct samples **data, const struct schedule *schedule, uint64_t slo_ns)

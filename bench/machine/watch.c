@@ -7,12 +7,6 @@ void watch_begin(struct watch *watch, pid_t server)
 	*watch = (struct watch){ .machine = machine_open(server) };
 }
 
-void watch_lag(struct watch *watch, double lag_ms)
-{
-	if (watch->count < WATCH_SECONDS_MAX && lag_ms > watch->lag_ms[watch->count])
-		watch->lag_ms[watch->count] = lag_ms;
-}
-
 void watch_second(struct watch *watch)
 {
 	if (watch->count < WATCH_SECONDS_MAX)
@@ -25,7 +19,8 @@ void watch_end(struct watch *watch)
 	watch->machine = NULL;
 }
 
-void watch_judge(const struct watch *watch, double lag_limit_ms, struct disturbance *disturbance)
+void watch_judge(const struct watch *watch, struct disturbance *disturbance)
 {
-	disturbance_judge(watch->seconds, watch->lag_ms, watch->count, lag_limit_ms, disturbance);
+	static const double no_lag[WATCH_SECONDS_MAX];
+	disturbance_judge(watch->seconds, no_lag, watch->count, 0, disturbance);
 }

@@ -13,17 +13,14 @@
 struct watch {
 	struct machine *machine;
 	struct machine_second seconds[WATCH_SECONDS_MAX];
-	double lag_ms[WATCH_SECONDS_MAX];
 	uint32_t count;
 };
 
 /* `server`: a process of the run beside this one; 0: there is none. */
 void watch_begin(struct watch *watch, pid_t server);
-/* The generator is late by so much; the largest of a second is kept. */
-void watch_lag(struct watch *watch, double lag_ms);
 /* A second has ended. */
 void watch_second(struct watch *watch);
 void watch_end(struct watch *watch);
-void watch_judge(const struct watch *watch, double lag_limit_ms, struct disturbance *disturbance);
+void watch_judge(const struct watch *watch, struct disturbance *disturbance);
 
 #endif

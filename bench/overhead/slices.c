@@ -14,9 +14,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "bench/experiment/actors.h"
+#include "bench/cases/case.h"
 #include "bench/target/data.h"
-#include "bench/load/loadgen.h"
+#include "bench/target/target_engine.h"
+#include "bench/load/saturation.h"
 #include "common/random.h"
 #include "bench/overhead/slices.h"
 #include "bench/experiment/warmup.h"
@@ -69,12 +70,14 @@ static void work_one_slice(struct slicer *slicer, uint64_t seed)
 		.depth = SLICE_DEPTH,
 		.length_ns = SLICE_NS,
 		.on_latency = keep_latency,
-		.latency_arg = slicer };
+		.arg = slicer };
 	slicer->count = 0;
 	uint64_t begin_ns = target_now_ns();
-	target_hold_rows(slicer->target, false);
-	loadgen_saturate(saturation);
-	target_hold_rows(slicer->target, true);
+	target_engine_hold_rows(slicer->target, false);
+	char error[TARGET_ERROR_MAX];
+	if (saturation_run(saturation, error) != 0)
+		bench_refuse("%s", error);
+	target_engine_hold_rows(slicer->target, true);
 	struct slice_result result = { .answered = saturation->answered,
 		.elapsed_ns = target_now_ns() - begin_ns,
 		.count = slicer->count < SLICE_MAX ? slicer->count : SLICE_MAX };
@@ -82,20 +85,30 @@ static void work_one_slice(struct slicer *slicer, uint64_t seed)
 	write_all(slicer->latencies_us, result.count * sizeof *slicer->latencies_us);
 }
 
+static void say(struct slicer *slicer, const char *sql, bool rows_out)
+{
+	struct target_answer ignored;
+	target_engine_execute(slicer->dumper,
+		&(struct target_request){ .sql = sql, .rows_out = rows_out }, &ignored);
+}
+
 static void *dump_again_and_again(void *arg)
 {
 	struct slicer *slicer = arg;
+	const struct actor *dump = &case_dump_actor;
 	while (!atomic_load_explicit(&slicer->over, memory_order_acquire)) {
-		struct target_answer sum = { 0 };
-		actor_play(&case_dump_actor, slicer->dumper, &sum);
+		say(slicer, dump->begin, false);
+		for (int i = 0; dump->statements[i]; i++)
+			say(slicer, dump->statements[i], dump->rows_out);
+		say(slicer, dump->end, false);
 	}
 	return NULL;
 }
 
 static void start_dump(struct slicer *slicer)
 {
-	target_hold_rows(slicer->target, true);
-	if (target_client_open(slicer->target, &slicer->dumper) != 0 ||
+	target_engine_hold_rows(slicer->target, true);
+	if (target_client_open(slicer->target, false, &slicer->dumper) != 0 ||
 		pthread_create(&slicer->dump_thread, NULL, dump_again_and_again, slicer) != 0)
 		bench_refuse("cannot start the dump of the overload slices");
 }
@@ -184,12 +197,12 @@ int command_count(int argc, char **argv)
 		.pool_mb = pool_mb,
 		.workers = COUNT_WORKERS,
 		.no_checkpoint = true });
-	if (target_client_open(target, &client) != 0)
+	if (target_client_open(target, false, &client) != 0)
 		bench_refuse("cannot open a session");
-	target_client_run(client, WARM_HOT_SET, false, 0, &answer);
+	target_engine_execute(client, &(struct target_request){ .sql = WARM_HOT_SET }, &answer);
 	for (uint64_t i = 0; i < count && answer.status == TARGET_OK; i++) {
 		make_counted(argv[3], &plan, random_mix(&state), &request);
-		target_client_ask(client, &request, &answer);
+		target_engine_execute(client, &request, &answer);
 	}
 	if (answer.status != TARGET_OK)
 		bench_refuse("%s", answer.error);

@@ -4,9 +4,8 @@
 
 const struct bench_policy policy_cancel = {
 	.name = "cancel",
-	.what = "libcancel: cancel the culprit; cancel:POLICY[/ESTIMATOR] for a variant",
+	.what = { "libcancel: cancel the culprit; cancel:POLICY[/ESTIMATOR] for a variant",
+		"libcancel cancels the culprit" },
 	.control = TARGET_ACT,
 	.takes_variant = true,
-	.server_what = "libcancel cancels the culprit",
-	.defences = DEFENCE_CANCEL,
 };

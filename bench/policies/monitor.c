@@ -4,7 +4,7 @@
 
 const struct bench_policy policy_monitor = {
 	.name = "monitor",
-	.what = "libcancel in monitor mode: decides, reports, does not act",
+	.what = { "libcancel in monitor mode: decides, reports, does not act" },
 	.control = TARGET_MONITOR,
 	.takes_variant = true,
 };

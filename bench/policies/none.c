@@ -5,7 +5,7 @@
 
 const struct bench_policy policy_none = {
 	.name = "none",
-	.what = "no control: the culprit runs to its end",
+	.what = { "no control: the culprit runs to its end",
+		"timeouts and retries, and nobody who intervenes" },
 	.control = TARGET_MONITOR,
-	.server_what = "timeouts and retries, and nobody who intervenes",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns the list of policies a run may compare. A new rival is a file and a row of policies.def.
+ * Owns the list of policies a run may compare. A new rival is a row of policies.def, and a file if it is more
+ * than flags.
  * `cancel` takes a variant: the name of a policy of the library, and after a slash that of an
  * estimator.
  */
@@ -13,11 +14,11 @@
 #include "bench/policies/policy.h"
 
 const struct bench_policy *const bench_policies[] = {
-#define POLICY(name)  &policy_##name,
-#define DEFENCES(...) &(const struct bench_policy){ __VA_ARGS__ },
+#define POLICY(name) &policy_##name,
+#define FLAGS(...)   &(const struct bench_policy){ __VA_ARGS__ },
 #include "bench/policies/policies.def"
 #undef POLICY
-#undef DEFENCES
+#undef FLAGS
 	NULL,
 };
 
@@ -34,11 +35,6 @@ static bool variant_known(const char *variant)
 	return (slash && !name[0]) || cancel_policy_find(name) != NULL;
 }
 
-const char *bench_policy_what(const struct bench_policy *policy, enum bench_target target)
-{
-	return target == SERVER_TARGET ? policy->server_what : policy->what;
-}
-
 const struct bench_policy *bench_policy_find(const char *text, enum bench_target target)
 {
 	size_t length = strcspn(text, ":");
@@ -48,7 +44,7 @@ const struct bench_policy *bench_policy_find(const char *text, enum bench_target
 		if (text[length] == ':' && (target == SERVER_TARGET || !(*p)->takes_variant ||
 						   !variant_known(text + length + 1)))
 			return NULL;
-		return bench_policy_what(*p, target) ? *p : NULL;
+		return (*p)->what[target] ? *p : NULL;
 	}
 	return NULL;
 }

@@ -12,6 +12,9 @@
 
 static uint32_t candidates(const struct policy_basis *basis, double *values)
 {
+	values[0] = basis->timeout_ms;
+	if (basis->timeout_ms > 0)
+		return 1; /* nothing is done for a client that has left */
 	values[0] = basis->slo_ms * 20;
 	values[1] = basis->slo_ms * 4;
 	values[2] = basis->slo_ms;
@@ -30,12 +33,11 @@ static void describe(double value, char *text, size_t bytes)
 
 const struct bench_policy policy_timeout = {
 	.name = "timeout",
-	.what = "statement timeout, the best of 1, 4 and 20 times the SLO",
+	.what = { "statement timeout, the best of 1, 4 and 20 times the SLO",
+		"a statement timeout as long as the clients wait: nothing is done for "
+		"nobody" },
 	.control = TARGET_MONITOR,
 	.candidates = candidates,
 	.apply = apply,
 	.describe = describe,
-	.server_what = "a statement timeout as long as the clients wait: nothing is done for "
-		       "nobody",
-	.defences = DEFENCE_TIMEOUT,
 };

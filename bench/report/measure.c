@@ -76,8 +76,9 @@ static double spans_seconds(const struct spans *spans, uint64_t length_ns)
 
 static void count_outcomes(const struct samples *data, struct measures *m)
 {
-	uint64_t *const by_kind[] = { &m->pending, &m->ok, &m->cancelled, &m->rejected, &m->failed,
-		&m->skipped };
+	uint64_t timed_out = 0;
+	uint64_t *const by_kind[OUTCOME_KINDS] = { &m->pending, &m->ok, &m->cancelled, &m->rejected,
+		&m->failed, &m->skipped, &timed_out };
 	m->offered = data->schedule->count;
 	for (size_t i = 0; i < data->schedule->count; i++) {
 		enum outcome_kind kind = kind_of(&data->outcomes[i]);
@@ -190,7 +191,8 @@ static uint32_t rank_seconds(
 			data->schedule->arrivals[at].due_ns < (second + 1) * second_ns;
 			at++) {
 			enum outcome_kind kind = kind_of(&data->outcomes[at]);
-			if (kind == OUTCOME_OK || kind == OUTCOME_PENDING)
+			if (kind == OUTCOME_OK || kind == OUTCOME_PENDING ||
+				kind == OUTCOME_TIMED_OUT)
 				values_us[count++] = pick(data, at);
 		}
 		p99_ms[second] = p99_of(values_us, count);

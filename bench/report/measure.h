@@ -7,15 +7,11 @@
 
 #include "bench/machine/disturbance.h"
 #include "bench/load/samples.h"
+#include "bench/report/retry_measure.h"
 
-#define MEASURE_BIN_NS	  100000000u /* a bin is bad when over 1 % of its requests are late */
-#define MEASURE_CALM_BINS 10	     /* recovered: so many clean bins in a row */
+#define MEASURE_CALM_BINS 10 /* recovered: so many clean bins in a row */
 #define MEASURE_SPANS_MAX 64
 #define MEASURE_TIMES_MAX 64
-
-struct span {
-	uint64_t from_ns, to_ns;
-};
 
 struct spans {
 	struct span list[MEASURE_SPANS_MAX];
@@ -45,6 +41,7 @@ struct measures {
 	double wasted_ms;
 	struct times detect_ms, cancel_ms, release_ms, recover_ms;
 	uint64_t resource_overloads, regular_overloads;
+	struct retry_measures retries; /* of clients that time out: these, and not those above */
 	/* Filled by whoever made the run. */
 	bool missing; /* it was not made: its reference was disturbed */
 	struct disturbance disturbance;
@@ -61,12 +58,6 @@ void measure_bins(const struct samples *data, uint32_t *due, uint32_t *late, uin
 uint32_t measure_seconds(const struct samples *data, double *p99_ms, uint32_t limit);
 /* The same of the generator's lag: how long after it was due a request was sent. */
 uint32_t measure_lags(const struct samples *data, double *p99_ms, uint32_t limit);
-
-/* Requests by when they were due, in bins; late: they did not succeed in time. */
-struct trace {
-	uint32_t *due, *late;
-	uint32_t bin_count;
-};
 
 /* A figure over repetitions. */
 struct range {

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 
-#include "bench/cases/scripts.h"
 #include "bench/report/range_output.h"
 
 /* ---- Table ----------------------------------------------------------------------------------- */
@@ -73,7 +72,7 @@ static void csv_head(FILE *file, const struct summary *summary)
 			csv_range_names(file, figures[f].name);
 		else
 			fprintf(file, ",%s", figures[f].name);
-	for (uint32_t p = 0; summary->plan && p < CLIENTS_PRIORITIES; p++) {
+	for (uint32_t p = 0; summary->plan && p < TARGET_PRIORITIES; p++) {
 		char name[32];
 		snprintf(name, sizeof name, "success_pct_p%u", p);
 		csv_range_names(file, name);
@@ -97,7 +96,7 @@ static void csv_row(FILE *file, const struct summary *summary, const struct summ
 			fprintf(file, ",%.6g", summary_value(row, (enum figure)f));
 		else
 			fputc(',', file);
-	for (uint32_t p = 0; summary->plan && p < CLIENTS_PRIORITIES; p++)
+	for (uint32_t p = 0; summary->plan && p < TARGET_PRIORITIES; p++)
 		range_csv(file, &row->success_pct_by_priority[p]);
 	range_csv_disturbed(file, row->disturbed, &row->choice);
 	fputc('\n', file);
@@ -158,7 +157,7 @@ static json_t *engine_json_head(const struct summary *summary)
 
 static json_t *server_json_head(const struct summary *summary)
 {
-	const struct retry_plan *plan = summary->plan;
+	const struct case_plan *plan = summary->plan;
 	const struct bench_options *options = summary->options;
 	return json_pack(
 		"{s:s, s:b, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:i, s:s, s:o, s:i, s:i, s:i, s:i, "
@@ -167,11 +166,11 @@ static json_t *server_json_head(const struct summary *summary)
 		"seed", (json_int_t)options->seed, "rho", range_json_number(summary->rho),
 		"rate_qps", range_json_number(summary->rate_qps), "saturation_qps",
 		range_json_number(summary->saturation_qps), "slo_ms",
-		range_json_number(plan->slo_ms), "timeout_ms",
+		range_json_number((double)plan->slo_ns / 1e6), "timeout_ms",
 		range_json_number((double)plan->timeout_ns / 1e6), "retries", (int)plan->retries,
-		"trigger", script_find(plan->trigger)->name, "trigger_s",
+		"trigger", plan->trigger ? plan->trigger : "none", "trigger_s",
 		range_json_number((double)plan->hold_ns / 1e9), "culprit_retries",
-		(int)plan->resends, "workers", (int)plan->workers, "service_ms",
+		(int)options->resends, "workers", (int)plan->workers, "service_ms",
 		(int)plan->service_ms, "pool_mb", (int)plan->pool_mb, "seconds",
 		range_json_number((double)plan->length_ns / 1e9), "reps", (int)options->reps,
 		"arrivals", options->poisson ? "poisson" : "fixed", "disturbed",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Owns what "healed", goodput and success mean on a server. Requests count by the instant they
+ * Owns what "healed", goodput and success mean where clients time out. Requests count by the instant they
  * were due, so that a late answer does not make a later second look good.
  */
 #include "bench/report/retry_measure.h"
@@ -12,6 +12,7 @@
 #include "bench/report/measure.h"
 #include "common/quantile.h"
 
+#define NS_PER_S   1000000000u
 #define LATE_SHARE 0.01
 
 /* Of the requests due in a span, those of one priority; -1: of all. */
@@ -19,16 +20,35 @@ struct tally {
 	uint64_t due, good;
 };
 
+static uint64_t due_of(const struct retry_record *record, size_t i)
+{
+	return record->data->schedule->arrivals[i].due_ns;
+}
+
+static bool succeeded(const struct retry_record *record, size_t i)
+{
+	return atomic_load_explicit(&record->data->outcomes[i].kind, memory_order_acquire) ==
+	       OUTCOME_OK;
+}
+
+static int priority_of(const struct retry_record *record, size_t i)
+{
+	uint16_t user;
+	uint8_t priority;
+	clients_who(record->data->schedule->arrivals[i].draw, record->priorities, &user, &priority);
+	return priority;
+}
+
 static struct tally tally_of(const struct retry_record *record, struct span span, int priority)
 {
 	struct tally tally = { 0 };
-	for (size_t i = 0; i < record->count; i++) {
-		const struct clients_request *request = &record->requests[i];
-		if (request->due_ns < span.from_ns || request->due_ns >= span.to_ns ||
-			(priority >= 0 && request->priority != priority))
+	for (size_t i = 0; i < record->data->schedule->count; i++) {
+		uint64_t due_ns = due_of(record, i);
+		if (due_ns < span.from_ns || due_ns >= span.to_ns ||
+			(priority >= 0 && priority_of(record, i) != priority))
 			continue;
 		tally.due++;
-		tally.good += request->outcome == CLIENTS_SUCCESS;
+		tally.good += succeeded(record, i);
 	}
 	return tally;
 }
@@ -52,15 +72,13 @@ static struct tally *tally_bins(
 	uint64_t length_ns = record->settled_ns > from_ns ? record->settled_ns - from_ns : 0;
 	*count = (size_t)(length_ns / bin_ns);
 	struct tally *bins = calloc(*count + 1, sizeof *bins);
-	for (size_t i = 0; bins && i < record->count; i++) {
-		const struct clients_request *request = &record->requests[i];
-		if (request->due_ns < from_ns)
+	for (size_t i = 0; bins && i < record->data->schedule->count; i++) {
+		uint64_t due_ns = due_of(record, i);
+		if (due_ns < from_ns || (due_ns - from_ns) / bin_ns >= *count)
 			continue;
-		size_t bin = (size_t)((request->due_ns - from_ns) / bin_ns);
-		if (bin >= *count)
-			continue;
-		bins[bin].due++;
-		bins[bin].good += request->outcome == CLIENTS_SUCCESS;
+		struct tally *bin = &bins[(due_ns - from_ns) / bin_ns];
+		bin->due++;
+		bin->good += succeeded(record, i);
 	}
 	return bins;
 }
@@ -86,7 +104,7 @@ static double late_seconds(const struct retry_record *record)
 	for (size_t i = 0; bins && i < count; i++)
 		late += 1 - share_of(bins[i]) > LATE_SHARE;
 	free(bins);
-	return (double)late * MEASURE_BIN_NS / BENCH_NS_PER_S;
+	return (double)late * MEASURE_BIN_NS / NS_PER_S;
 }
 
 int retry_trace_fill(struct trace *trace, const struct retry_record *record)
@@ -118,14 +136,13 @@ void trace_free(struct trace *trace)
 static void rank_latencies(
 	const struct retry_record *record, struct span span, struct retry_measures *measures)
 {
-	double *ms = calloc(record->count + 1, sizeof *ms);
+	size_t requests = record->data->schedule->count;
+	double *ms = calloc(requests + 1, sizeof *ms);
 	uint32_t count = 0;
-	for (size_t i = 0; ms && i < record->count; i++) {
-		const struct clients_request *request = &record->requests[i];
-		if (request->outcome == CLIENTS_SUCCESS && request->due_ns >= span.from_ns &&
-			request->due_ns < span.to_ns)
-			ms[count++] = (double)(request->done_ns - request->due_ns) / 1e6;
-	}
+	for (size_t i = 0; ms && i < requests; i++)
+		if (succeeded(record, i) && due_of(record, i) >= span.from_ns &&
+			due_of(record, i) < span.to_ns)
+			ms[count++] = record->data->outcomes[i].done_us / 1e3;
 	if (count) {
 		sort_doubles(ms, count);
 		measures->figures[RETRY_p50_ms] = quantile_of(ms, count, 0.5);
@@ -139,19 +156,103 @@ static void measure_healing(const struct retry_record *record, struct retry_meas
 	uint64_t heals_ns = retry_heals_ns(record);
 	measures->figures[RETRY_heals] = heals_ns != UINT64_MAX;
 	if (heals_ns != UINT64_MAX)
-		measures->figures[RETRY_heal_s] =
-			(double)(heals_ns - record->onset_ns) / BENCH_NS_PER_S;
+		measures->figures[RETRY_heal_s] = (double)(heals_ns - record->onset_ns) / NS_PER_S;
 	measures->figures[RETRY_late_s] = late_seconds(record);
+}
+
+static void count_attempts(const struct retry_record *record, double *figures)
+{
+	const struct samples *data = record->data;
+	const struct clients_counts *counts = &data->counts;
+	double seconds = (double)data->length_ns / NS_PER_S, lag_max_us = 0;
+	for (size_t i = 0; i < data->schedule->count; i++)
+		lag_max_us = fmax(lag_max_us, data->outcomes[i].sent_us);
+	figures[RETRY_offered] = (double)counts->offered;
+	figures[RETRY_attempts] = (double)counts->attempts;
+	figures[RETRY_retries] = (double)counts->retries;
+	figures[RETRY_retries_denied] = (double)counts->denied;
+	figures[RETRY_timeouts] = (double)counts->timeouts;
+	figures[RETRY_rejected] = (double)counts->refused;
+	figures[RETRY_failed] = (double)counts->errors;
+	figures[RETRY_unsent] = (double)counts->unsent;
+	figures[RETRY_in_flight_max] = data->in_flight_max;
+	figures[RETRY_lag_max_ms] = lag_max_us / 1e3;
+	figures[RETRY_server_cpu_pct] = 100 * data->target_cpu_s / seconds;
+	figures[RETRY_client_cpu_pct] = 100 * data->own_cpu_s / seconds;
+	figures[RETRY_reject_ms] = data->reject_ms;
+	figures[RETRY_reject_cpu_us] = data->reject_cpu_us;
+}
+
+/* The tasks: the trigger, and the company the target keeps meanwhile. */
+static void count_tasks(const struct retry_record *record, double *figures)
+{
+	const struct samples *data = record->data;
+	double held_ms = 0, stopped = 0, company = 0;
+	bool alone = true;
+	for (uint32_t i = 0; i < data->task_count; i++) {
+		const struct task_record *task = &data->tasks[i];
+		bool is_trigger = record->trigger && strcmp(task->name, record->trigger) == 0;
+		alone = alone && is_trigger;
+		*(is_trigger ? &stopped : &company) += task->cancelled;
+		if (is_trigger && task->taken_ns)
+			held_ms += (double)(task->end_ns ? task->held_ns
+							 : data->length_ns - task->taken_ns) /
+				   1e6;
+	}
+	if (held_ms > 0)
+		figures[RETRY_trigger_ms] = held_ms;
+	if (!alone)
+		figures[RETRY_company_cancelled] = company;
+	if (record->resends)
+		figures[RETRY_resends] = fmin(stopped, record->resends);
+}
+
+/* The first instant of the trigger at which it can have harmed anybody; 0: it never came. */
+static uint64_t harm_begins_ns(const struct retry_record *record)
+{
+	uint64_t first_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < record->data->task_count; i++) {
+		const struct task_record *task = &record->data->tasks[i];
+		if (record->trigger && strcmp(task->name, record->trigger) == 0 && task->taken_ns &&
+			task->taken_ns < first_ns)
+			first_ns = task->taken_ns;
+	}
+	if (first_ns == UINT64_MAX)
+		return 0;
+	return first_ns > record->onset_ns ? first_ns : record->onset_ns;
+}
+
+static void count_cancels(const struct retry_record *record, double *figures)
+{
+	const struct samples *data = record->data;
+	uint64_t decided_ns = UINT64_MAX, harm_ns = harm_begins_ns(record);
+	uint64_t wrong = data->cancels_unrecorded;
+	for (uint32_t i = 0; i < data->cancel_count; i++) {
+		const struct cancel_record *cancel = &data->cancels[i];
+		wrong += cancel->label != LABEL_CULPRIT;
+		if (cancel->serial && cancel->label == LABEL_CULPRIT &&
+			cancel->decided_ns < decided_ns)
+			decided_ns = cancel->decided_ns;
+	}
+	figures[RETRY_cancels] = (double)(data->cancel_count + data->cancels_unrecorded);
+	figures[RETRY_wrong_cancels] = (double)wrong;
+	if (decided_ns != UINT64_MAX && harm_ns)
+		figures[RETRY_decided_ms] = ((double)decided_ns - (double)harm_ns) / 1e6;
 }
 
 void retry_measure(const struct retry_record *record, struct retry_measures *measures)
 {
+	for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
+		measures->figures[f] = NAN;
 	struct span all = { record->onset_ns, record->settled_ns };
 	struct span last = { all.to_ns - (all.to_ns - all.from_ns) / 5, all.to_ns };
 	struct tally tally = tally_of(record, all, -1);
-	double seconds = (double)(all.to_ns - all.from_ns) / BENCH_NS_PER_S;
+	double seconds = (double)(all.to_ns - all.from_ns) / NS_PER_S;
 	double *figures = measures->figures;
-	if (record->triggered)
+	count_attempts(record, figures);
+	count_tasks(record, figures);
+	count_cancels(record, figures);
+	if (record->trigger)
 		measure_healing(record, measures);
 	figures[RETRY_goodput_qps] = seconds > 0 ? (double)tally.good / seconds : NAN;
 	figures[RETRY_success_pct] = 100 * share_of(tally);
@@ -161,7 +262,7 @@ void retry_measure(const struct retry_record *record, struct retry_measures *mea
 	struct tally end = tally_of(record, last, -1);
 	able = fmin((double)end.due, record->saturation_qps * seconds / 5);
 	figures[RETRY_end_goodput_ratio] = able > 0 ? (double)end.good / able : NAN;
-	for (int p = 0; p < CLIENTS_PRIORITIES; p++)
+	for (int p = 0; p < TARGET_PRIORITIES; p++)
 		measures->success_pct_by_priority[p] = 100 * share_of(tally_of(record, all, p));
 	rank_latencies(record, all, measures);
 }

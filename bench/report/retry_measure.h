@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * retry_measure.h - from the requests of a run to the figures of a case on a server. Pure: no clock, no I/O.
+ * retry_measure.h - from what a run left behind to the figures of clients that time out and retry. Pure:
+ * no clock, no I/O.
  */
 #ifndef BENCH_RETRY_MEASURE_H
 #define BENCH_RETRY_MEASURE_H
 
-#include "bench/cases/retry_plan.h"
-#include "bench/load/clients.h"
-#include "bench/report/measure.h"
+#include "bench/load/samples.h"
+
+#define MEASURE_BIN_NS 100000000u /* a bin is bad when over 1 % of its requests are late */
+
+struct span {
+	uint64_t from_ns, to_ns;
+};
+
+/* Requests by when they were due, in bins; late: they did not succeed in time. */
+struct trace {
+	uint32_t *due, *late;
+	uint32_t bin_count;
+};
 
 /* name in JSON and CSV. A figure that was not measured, or does not apply, is null. */
 #define RETRY_FIGURES(X)                                                                           \
@@ -57,20 +68,19 @@ enum retry_figure {
 /* Of one run. NAN: null. */
 struct retry_measures {
 	double figures[RETRY_FIGURE_COUNT];
-	double success_pct_by_priority[CLIENTS_PRIORITIES];
-	struct disturbance disturbance;
+	double success_pct_by_priority[TARGET_PRIORITIES];
 };
 
-#define RETRY_BIN_NS	  (BENCH_NS_PER_S / 4)
+#define RETRY_BIN_NS	  250000000u
 #define RETRY_GOOD_SHARE  0.9 /* healthy: of the requests due in a bin so many succeed */
 #define RETRY_HEALED_BINS 4   /* … to the end, which is at least so many bins away */
 
 struct retry_record {
-	const struct clients_request *requests; /* by due_ns */
-	size_t count;
+	const struct samples *data;
 	uint64_t onset_ns;   /* of the trigger, or from where on the run is measured */
 	uint64_t settled_ns; /* what was due before has had its time to end */
-	bool triggered;	     /* else there is nothing to heal from */
+	const char *trigger; /* the name of its task; NULL: there is nothing to heal from */
+	uint32_t priorities, resends;
 	double saturation_qps;
 };
 
@@ -79,7 +89,7 @@ int retry_trace_fill(struct trace *trace, const struct retry_record *record)
 	__attribute__((warn_unused_result));
 void trace_free(struct trace *trace);
 
-/* Fills what follows from the requests; every other figure stays as it is. */
+/* Fills every figure but query_cpu_us and what the machine did. */
 void retry_measure(const struct retry_record *record, struct retry_measures *measures);
 /* The instant from which a run is well to its end; UINT64_MAX: it is not. */
 uint64_t retry_heals_ns(const struct retry_record *record);

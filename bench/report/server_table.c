@@ -2,7 +2,6 @@
 /* Owns the table of a run on a server. */
 #include <inttypes.h>
 
-#include "bench/cases/scripts.h"
 #include "bench/report/range_output.h"
 #include "bench/report/report.h"
 
@@ -56,7 +55,7 @@ static void print_row(FILE *file, const struct summary *summary, const struct su
 
 static void print_head(FILE *file, const struct summary *summary)
 {
-	const struct retry_plan *plan = summary->plan;
+	const struct case_plan *plan = summary->plan;
 	const struct bench_options *options = summary->options;
 	fprintf(file, "%s%s: %s\n", summary->case_name, summary->wire ? " over the wire" : "",
 		summary->what);
@@ -68,12 +67,12 @@ static void print_head(FILE *file, const struct summary *summary)
 	fprintf(file, "; saturation %.1f/s, load %.1f/s (rho %.2f), timeout %.0f ms, %u retr%s\n",
 		summary->saturation_qps, summary->rate_qps, summary->rho,
 		(double)plan->timeout_ns / 1e6, plan->retries, plan->retries == 1 ? "y" : "ies");
-	if (plan->trigger != SCRIPT_NONE)
-		fprintf(file, "trigger: %s of %.1f s at %.1f s; ", script_find(plan->trigger)->name,
+	if (plan->trigger)
+		fprintf(file, "trigger: %s of %.1f s at %.1f s; ", plan->trigger,
 			(double)plan->hold_ns / 1e9, (double)plan->onset_ns / 1e9);
-	if (plan->resends)
+	if (options->resends)
 		fprintf(file, "a cancelled culprit is sent again, at most %u times; ",
-			plan->resends);
+			options->resends);
 	fprintf(file, "runs of %.1f s, seed %" PRIu64 ", %u repetition%s\n\n",
 		(double)plan->length_ns / 1e9, options->seed, options->reps,
 		options->reps == 1 ? "" : "s");
@@ -99,7 +98,7 @@ static void print_refusal(FILE *file, const struct summary *summary)
 
 void server_table(FILE *file, const struct summary *summary)
 {
-	const struct retry_plan *plan = summary->plan;
+	const struct case_plan *plan = summary->plan;
 	print_head(file, summary);
 	fprintf(file, "%-18s %5s %8s %8s %8s %8s %8s %8s %8s %8s %8s %7s %6s  %s\n", "policy",
 		"load", "heals", "goodput", "at end", "p99", "trigger", "attempts", "retries",
@@ -113,7 +112,6 @@ void server_table(FILE *file, const struct summary *summary)
 		"\ngoodput: answers in time of what was due %s, against the load or, if that "
 		"is less, saturation;\nat end: the same over the last fifth; heals: from the "
 		"onset until 90 %% succeed to the end\n",
-		plan->trigger == SCRIPT_NONE ? "once the gate had time to close"
-					     : "from the onset on");
+		plan->trigger ? "from the onset on" : "once the gate had time to close");
 	print_refusal(file, summary);
 }

@@ -107,18 +107,13 @@ static void pool_times(
 	free(all);
 }
 
-static void choose(struct summary_row *row, const enum repetition_state *states, uint32_t reps)
-{
-	disturbance_choose(states, reps, &row->choice);
-	row->disturbed |= row->choice.disturbed;
-}
-
 static enum repetition_state state_of(const struct measures *own, const struct measures *reference)
 {
 	if (own->missing)
 		return REPETITION_MISSING;
-	return own->disturbance.disturbed || reference->disturbance.disturbed ? REPETITION_DISTURBED
-									      : REPETITION_GOOD;
+	return own->disturbance.disturbed || (reference && reference->disturbance.disturbed)
+		       ? REPETITION_DISTURBED
+		       : REPETITION_GOOD;
 }
 
 /* Column f of the repetitions' values; what is NAN was not measured. */
@@ -132,19 +127,13 @@ static void fill_range(struct range *range, const double *first, size_t stride, 
 	measure_range(column, known, range);
 }
 
-void summary_fill(struct summary_row *row, const struct measures *own,
-	const struct measures *reference, uint32_t reps)
+static void fill_plain(struct summary_row *row, const struct measures *const *kept,
+	const struct measures *reference)
 {
 	static double by_rep[OPTIONS_REPS_MAX][FIGURE_COUNT];
-	const struct measures *kept[OPTIONS_REPS_MAX];
-	enum repetition_state states[OPTIONS_REPS_MAX];
-	for (uint32_t i = 0; i < reps; i++)
-		states[i] = state_of(&own[i], &reference[i]);
-	choose(row, states, reps);
 	uint32_t count = row->choice.used_count;
 	memset(by_rep, 0, sizeof by_rep);
 	for (uint32_t i = 0; i < count; i++) {
-		kept[i] = &own[row->choice.used[i]];
 		fill_own(by_rep[i], kept[i]);
 		fill_ratios(by_rep[i], kept[i], &reference[row->choice.used[i]]);
 		fill_latencies(by_rep[i], kept[i]);
@@ -163,28 +152,43 @@ void summary_fill(struct summary_row *row, const struct measures *own,
 		offsetof(struct measures, recover_ms));
 }
 
-void summary_fill_retries(
-	struct summary_row *row, const struct retry_measures *measures, uint32_t reps)
+static void fill_retries(struct summary_row *row, const struct measures *const *kept)
 {
-	static double by_rep[OPTIONS_REPS_MAX][RETRY_FIGURE_COUNT + CLIENTS_PRIORITIES];
-	const size_t stride = sizeof *by_rep / sizeof **by_rep;
-	enum repetition_state states[OPTIONS_REPS_MAX];
-	for (uint32_t i = 0; i < reps; i++)
-		states[i] =
-			measures[i].disturbance.disturbed ? REPETITION_DISTURBED : REPETITION_GOOD;
-	choose(row, states, reps);
+	static struct retry_measures by_rep[OPTIONS_REPS_MAX];
+	const size_t stride = sizeof *by_rep / sizeof(double);
 	uint32_t count = row->choice.used_count;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct retry_measures *own = &measures[row->choice.used[i]];
-		memcpy(by_rep[i], own->figures, sizeof own->figures);
-		memcpy(by_rep[i] + RETRY_FIGURE_COUNT, own->success_pct_by_priority,
-			sizeof own->success_pct_by_priority);
+		const struct disturbance *own = &kept[i]->disturbance;
+		double *figures = by_rep[i].figures;
+		by_rep[i] = kept[i]->retries;
+		figures[RETRY_own_ms_per_s] = own->own_ms;
+		figures[RETRY_others_ms_per_s] = own->others_ms;
+		figures[RETRY_run_queue_ms_per_s] = own->run_queue_ms;
+		figures[RETRY_taken_ms_per_s] = own->taken_ms;
+		figures[RETRY_disturbed_seconds] = own->disturbed_seconds;
 	}
 	for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
-		fill_range(&row->figures[f], &by_rep[0][f], stride, count);
-	for (int p = 0; p < CLIENTS_PRIORITIES; p++)
-		fill_range(&row->success_pct_by_priority[p], &by_rep[0][RETRY_FIGURE_COUNT + p],
+		fill_range(&row->figures[f], &by_rep[0].figures[f], stride, count);
+	for (int p = 0; p < TARGET_PRIORITIES; p++)
+		fill_range(&row->success_pct_by_priority[p], &by_rep[0].success_pct_by_priority[p],
 			stride, count);
+}
+
+void summary_fill(struct summary_row *row, const struct measures *own,
+	const struct measures *reference, uint32_t reps)
+{
+	const struct measures *kept[OPTIONS_REPS_MAX];
+	enum repetition_state states[OPTIONS_REPS_MAX];
+	for (uint32_t i = 0; i < reps; i++)
+		states[i] = state_of(&own[i], reference ? &reference[i] : NULL);
+	disturbance_choose(states, reps, &row->choice);
+	row->disturbed |= row->choice.disturbed;
+	for (uint32_t i = 0; i < row->choice.used_count; i++)
+		kept[i] = &own[row->choice.used[i]];
+	if (reference)
+		fill_plain(row, kept, reference);
+	else
+		fill_retries(row, kept);
 }
 
 double summary_value(const struct summary_row *row, enum figure figure)

@@ -7,8 +7,7 @@
 
 #include "bench/report/measure.h"
 #include "bench/base/options.h"
-#include "bench/cases/retry_plan.h"
-#include "bench/load/clients.h"
+#include "bench/cases/case.h"
 #include "bench/report/retry_measure.h"
 
 #define SUMMARY_ROWS_MAX 64
@@ -76,30 +75,28 @@ struct figure_info {
 	enum figure_kind kind; /* TIME: a range over culprits, printed as such */
 	bool worst;	       /* the one number is the largest, so that no repetition hides */
 };
-/* Those of the engine as a target, and those of a server. */
+/* Those of clients that wait, and those of clients that time out. */
 extern const struct figure_info summary_figures[FIGURE_COUNT], retry_figures[RETRY_FIGURE_COUNT];
 _Static_assert((int)RETRY_FIGURE_COUNT <= (int)FIGURE_COUNT, "a row has room for either");
 
 struct summary_row {
 	char policy[OPTIONS_POLICY_BYTES];
-	const char *what; /* of a server's policy; static */
+	const char *what; /* the policy, on this target; static */
 	char setting[64]; /* what it was tuned to, "" if nothing */
 	uint32_t load_pct;
-	double rho, rate_qps, slo_ms;	    /* rho: of a server */
+	double rho, rate_qps, slo_ms;
 	double share_pct;		    /* of the requests that are dumps; --saturate only */
-	struct range figures[FIGURE_COUNT]; /* of a server: by enum retry_figure */
-	struct range success_pct_by_priority[CLIENTS_PRIORITIES];
+	struct range figures[FIGURE_COUNT]; /* where clients time out: by enum retry_figure */
+	struct range success_pct_by_priority[TARGET_PRIORITIES];
 	bool disturbed; /* every repetition was, or what they rest on */
 	struct repetition_choice choice;
 };
 
 /* The row of one policy: `own` and `reference` have one entry per repetition. Those in which one of
- * the two was disturbed are left out, unless there are no others. */
+ * the two was disturbed are left out, unless there are no others. `reference` NULL: there is none,
+ * since clients time out. */
 void summary_fill(struct summary_row *row, const struct measures *own,
 	const struct measures *reference, uint32_t reps);
-/* The row of one policy on a server; disturbed repetitions are left out while there are others. */
-void summary_fill_retries(
-	struct summary_row *row, const struct retry_measures *measures, uint32_t reps);
 /* The one number a figure is reported as. */
 double summary_value(const struct summary_row *row, enum figure figure);
 
@@ -107,8 +104,8 @@ double summary_value(const struct summary_row *row, enum figure figure);
 struct summary {
 	const char *case_name, *what;
 	const struct bench_options *options;
-	const struct retry_plan *plan; /* of a run on a server; NULL: on the engine */
-	bool wire;		       /* a case of the engine's, on a server */
+	const struct case_plan *plan; /* of clients that time out; NULL: they wait */
+	bool wire;		      /* a case that the engine has too, on a server */
 	const char *io;
 	double saturation_qps; /* 0: not measured, the rate was given */
 	double rho, slo_ms, rate_qps;

@@ -6,16 +6,17 @@
 #include "bench/target/data.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "demo-db/engine/dataset/dataset.h"
 #include "demo-db/engine/engine.h"
 #include "bench/base/progress_bar.h"
+#include "bench/target/server_process.h"
 
-#define MIB		(1024u * 1024u)
-#define ARCHIVE_OF_POOL 32 /* the cold tables together, in pools */
-#define PATH_BYTES	512
+#define MIB	   (1024u * 1024u)
+#define PATH_BYTES 512
 
 static void on_progress(void *arg, uint64_t done_bytes, uint64_t total_bytes)
 {
@@ -64,7 +65,19 @@ void data_prepare_in(
 		.accounts = CASE_ACCOUNTS };
 }
 
-void data_prepare(const struct bench_options *options, struct case_data *data)
+void data_prepare(const struct bench_options *options, uint32_t pool_mb, uint32_t archive_pools,
+	char folder[DATA_PATH_MAX], struct case_data *data)
 {
-	data_prepare_in(options->data_dir, options->pool_mb, ARCHIVE_OF_POOL, data);
+	char error[SERVER_ERROR_MAX];
+	const char *scratch = archive_pools ? "" : server_scratch(error);
+	if (!scratch)
+		bench_refuse("%s", error);
+	if (!archive_pools)
+		snprintf(folder, DATA_PATH_MAX, "%.200s/data", scratch);
+	else if (options->target == SERVER_TARGET)
+		snprintf(folder, DATA_PATH_MAX, "%.200s/pools-%u-%u", options->data_dir, pool_mb,
+			archive_pools);
+	else
+		snprintf(folder, DATA_PATH_MAX, "%s", options->data_dir);
+	data_prepare_in(folder, pool_mb, archive_pools ? archive_pools : 1, data);
 }

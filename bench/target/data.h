@@ -21,12 +21,16 @@ struct case_data {
 	uint64_t accounts;
 };
 
-/* The same for a folder of its own beside the others, with cold tables of so many pools. */
+#define DATA_PATH_MAX 256
+
+/* Makes or finds the data set of such a pool, with cold tables of so many pools, in that folder. Ends
+ * with status 2 and one line if it cannot. */
 void data_prepare_in(
 	const char *folder, uint32_t pool_mb, uint32_t archive_pools, struct case_data *data);
 
-/* Makes or finds the data set for this pool size in options->data_dir. Ends with status 2 and one
- * line if it cannot. */
-void data_prepare(const struct bench_options *options, struct case_data *data);
+/* The same where a run of these options has it, which is `folder`. With no `archive_pools` any data
+ * will do: it is made for this process, and gone with it. */
+void data_prepare(const struct bench_options *options, uint32_t pool_mb, uint32_t archive_pools,
+	char folder[DATA_PATH_MAX], struct case_data *data);
 
 #endif

@@ -4,7 +4,7 @@
  * load is asked through, the statement timeout and the concurrency limit of the rivals, and what
  * an operator sees and kills.
  */
-#include "bench/target/target_inside.h"
+#include "bench/target/target_engine_inside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +18,21 @@
 #define DEFAULT_QUEUE	16384
 #define TIMEOUT_POLL_NS (2u * (uint64_t)NS_PER_MS)
 #define SPARE_SLOTS	64
+#define DEAF_NS		50000u /* answers come on other threads */
 
-uint64_t target_now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-void target_sleep_ns(uint64_t ns)
+void engine_sleep_ns(uint64_t ns)
 {
 	struct timespec pause = { .tv_sec = (time_t)(ns / NS_PER_S),
 		.tv_nsec = (long)(ns % NS_PER_S) };
 	nanosleep(&pause, NULL);
 }
 
-static uint64_t to_library_ns(const struct target *target, uint64_t at_ns)
+static uint64_t to_library_ns(const struct engine_target *target, uint64_t at_ns)
 {
 	return (uint64_t)((int64_t)at_ns + target->clock_offset_ns);
 }
 
-static uint64_t from_library_ns(const struct target *target, uint64_t at_ns)
+static uint64_t from_library_ns(const struct engine_target *target, uint64_t at_ns)
 {
 	return at_ns ? (uint64_t)((int64_t)at_ns - target->clock_offset_ns) : 0;
 }
@@ -48,7 +42,7 @@ static uint64_t from_library_ns(const struct target *target, uint64_t at_ns)
 static void on_change(
 	enum cancel_change change, const struct cancel_decision_record *record, void *arg)
 {
-	struct target *target = arg;
+	struct engine_target *target = arg;
 	const struct cancel_times *times = &record->outcome.times;
 	struct target_decision decision = { .serial = record->serial,
 		.key = record->decision.target.key,
@@ -75,7 +69,7 @@ static void on_log(void *arg, const char *line)
 		fprintf(stderr, "libcancel: %s\n", line);
 }
 
-static int start_library(struct target *target, char error[TARGET_ERROR_MAX])
+static int start_library(struct engine_target *target, char error[TARGET_ERROR_MAX])
 {
 	const struct target_options *options = &target->options;
 	const struct cancel_class classes[] = {
@@ -104,7 +98,7 @@ static int start_library(struct target *target, char error[TARGET_ERROR_MAX])
 	return -1;
 }
 
-static void stop_library(struct target *target)
+static void stop_library(struct engine_target *target)
 {
 	if (target->options.control == TARGET_OFF)
 		return;
@@ -115,7 +109,7 @@ static void stop_library(struct target *target)
 /* ---- The load -------------------------------------------------------------------------------- */
 
 /* Callers hold the lock. */
-static void slot_enlist(struct target *target, struct slot *slot)
+static void slot_enlist(struct engine_target *target, struct slot *slot)
 {
 	slot->asked = true;
 	slot->timed_out = false;
@@ -126,7 +120,7 @@ static void slot_enlist(struct target *target, struct slot *slot)
 	target->asked_count++;
 }
 
-static void slot_free(struct target *target, struct slot *slot)
+static void slot_free(struct engine_target *target, struct slot *slot)
 {
 	pthread_mutex_lock(&target->lock);
 	*(slot->previous ? &slot->previous->next : &target->oldest) = slot->next;
@@ -138,7 +132,7 @@ static void slot_free(struct target *target, struct slot *slot)
 	pthread_mutex_unlock(&target->lock);
 }
 
-enum target_status target_status_of(int status, bool cancelled)
+enum target_status engine_status(int status, bool cancelled)
 {
 	if (status == 0)
 		return TARGET_OK;
@@ -148,12 +142,12 @@ enum target_status target_status_of(int status, bool cancelled)
 									     : TARGET_FAILED;
 }
 
-void target_fill_answer(struct target_answer *answer, const struct db_result *result)
+void engine_fill_answer(struct target_answer *answer, const struct db_result *result)
 {
-	*answer = (struct target_answer){ .status = target_status_of(
-						  result->status, result->cancelled),
-		.rows = result->changes > 0 ? (uint64_t)result->changes : result->rows,
-		.reruns = result->reruns };
+	*answer =
+		(struct target_answer){ .status = engine_status(result->status, result->cancelled),
+			.rows = result->changes > 0 ? (uint64_t)result->changes : result->rows,
+			.reruns = result->reruns };
 	if (result->status != 0)
 		snprintf(answer->error, sizeof answer->error, "%s %s", result->sqlstate,
 			result->message ? result->message : "");
@@ -166,7 +160,7 @@ static void on_slot_done(void *arg, const struct db_result *result)
 	target_callback callback = slot->callback;
 	void *callback_arg = slot->arg;
 	uint64_t token = slot->token;
-	target_fill_answer(&answer, result);
+	engine_fill_answer(&answer, result);
 	slot_free(slot->target, slot);
 	callback(callback_arg, token, &answer);
 }
@@ -180,7 +174,8 @@ static void refuse(const struct target_request *request, enum target_status stat
 }
 
 /* Callers hold the lock. */
-static int find_statement(struct target *target, const char *sql, struct db_statement *statement)
+static int find_statement(
+	struct engine_target *target, const char *sql, struct db_statement *statement)
 {
 	for (uint32_t i = 0; i < target->prepared_count; i++)
 		if (target->prepared[i].sql == sql) {
@@ -197,7 +192,7 @@ static int find_statement(struct target *target, const char *sql, struct db_stat
 }
 
 /* Takes a session off the stack; NULL with *error 0 when the limit says no. */
-static struct slot *slot_take(struct target *target, const struct target_request *request,
+static struct slot *slot_take(struct engine_target *target, const struct target_request *request,
 	struct db_statement *statement, int *error)
 {
 	bool armed = atomic_load_explicit(&target->armed, memory_order_relaxed);
@@ -227,18 +222,24 @@ static struct slot *slot_take(struct target *target, const struct target_request
 	return slot;
 }
 
-void target_submit(struct target *target, const struct target_request *request)
+void engine_parameters(const struct target_request *request, struct db_value *parameters)
 {
+	for (uint32_t i = 0; i < request->arg_count; i++)
+		parameters[i] =
+			(struct db_value){ .type = DB_INTEGER, .integer = request->args[i] };
+}
+
+static void engine_submit(struct target *base, const struct target_request *request)
+{
+	struct engine_target *target = (struct engine_target *)base;
 	struct db_statement statement;
 	int error;
 	struct slot *slot = slot_take(target, request, &statement, &error);
 	if (!slot) {
-		refuse(request, target_status_of(error ? error : DB_EQUEUE, false), error);
+		refuse(request, engine_status(error ? error : DB_EQUEUE, false), error);
 		return;
 	}
-	for (uint32_t i = 0; i < request->arg_count; i++)
-		slot->parameters[i] =
-			(struct db_value){ .type = DB_INTEGER, .integer = request->args[i] };
+	engine_parameters(request, slot->parameters);
 	struct db_request db_request = { .struct_size = sizeof db_request,
 		.statement = statement,
 		.parameters = slot->parameters,
@@ -251,25 +252,32 @@ void target_submit(struct target *target, const struct target_request *request)
 	if (error == 0)
 		return;
 	slot_free(target, slot);
-	refuse(request, target_status_of(error, false), error);
+	refuse(request, engine_status(error, false), error);
 }
 
 /* ---- The statement timeout ------------------------------------------------------------------- */
 
-static void note_timeout(struct target *target, uint64_t key, uint64_t since_ns, uint64_t now_ns)
+static void note_cancel(struct engine_target *target, uint64_t key, uint64_t since_ns,
+	uint64_t now_ns, const char *what, double ms)
 {
 	struct target_decision decision = { .key = key,
 		.acted = true,
 		.decided_ns = now_ns,
 		.delivered_ns = now_ns,
 		.wasted_ns = now_ns - since_ns };
-	snprintf(decision.why, sizeof decision.why, "statement timeout of %u ms",
-		target->options.statement_timeout_ms);
+	snprintf(decision.why, sizeof decision.why, "%s %.0f ms", what, ms);
 	if (target->options.on_decision)
 		target->options.on_decision(target->options.on_decision_arg, &decision);
 }
 
-static bool expire_oldest(struct target *target, uint64_t now_ns, uint64_t limit_ns)
+static void note_timeout(
+	struct engine_target *target, uint64_t key, uint64_t since_ns, uint64_t now_ns)
+{
+	note_cancel(target, key, since_ns, now_ns, "statement timeout of",
+		target->options.statement_timeout_ms);
+}
+
+static bool expire_oldest(struct engine_target *target, uint64_t now_ns, uint64_t limit_ns)
 {
 	uint64_t key = 0, since_ns = 0;
 	pthread_mutex_lock(&target->lock);
@@ -287,14 +295,14 @@ static bool expire_oldest(struct target *target, uint64_t now_ns, uint64_t limit
 	return key != 0;
 }
 
-static void expire_clients(struct target *target, uint64_t now_ns, uint64_t limit_ns)
+static void expire_clients(struct engine_target *target, uint64_t now_ns, uint64_t limit_ns)
 {
 	uint64_t keys[CLIENTS_MAX], since_ns[CLIENTS_MAX];
 	uint32_t count = 0;
 	pthread_mutex_lock(&target->lock);
 	for (uint32_t i = 0; i < target->client_count; i++) {
-		struct target_client *client = target->clients[i];
-		if (!client->since_ns || client->since_ns + limit_ns > now_ns ||
+		struct engine_client *client = target->clients[i];
+		if (!client->since_ns || client->backs_up || client->since_ns + limit_ns > now_ns ||
 			!db_cancel_session(client->session))
 			continue;
 		keys[count] = db_session_number(client->session);
@@ -308,11 +316,11 @@ static void expire_clients(struct target *target, uint64_t now_ns, uint64_t limi
 
 static void *watch_timeouts(void *arg)
 {
-	struct target *target = arg;
+	struct engine_target *target = arg;
 	uint64_t limit_ns = (uint64_t)target->options.statement_timeout_ms * NS_PER_MS;
 	while (!atomic_load_explicit(&target->closing, memory_order_acquire)) {
 		uint64_t now_ns = target_now_ns();
-		target_sleep_ns(TIMEOUT_POLL_NS);
+		engine_sleep_ns(TIMEOUT_POLL_NS);
 		if (!atomic_load_explicit(&target->armed, memory_order_relaxed))
 			continue;
 		while (expire_oldest(target, now_ns, limit_ns))
@@ -329,7 +337,7 @@ static uint32_t or_default(uint32_t value, uint32_t fallback)
 	return value ? value : fallback;
 }
 
-static int open_engine(struct target *target, char error[TARGET_ERROR_MAX])
+static int open_engine(struct engine_target *target, char error[TARGET_ERROR_MAX])
 {
 	const struct target_options *options = &target->options;
 	struct db_options db_options = { .struct_size = sizeof db_options,
@@ -347,7 +355,7 @@ static int open_engine(struct target *target, char error[TARGET_ERROR_MAX])
 	return -1;
 }
 
-static int make_slots(struct target *target)
+static int make_slots(struct engine_target *target)
 {
 	target->slots = calloc(target->slot_count, sizeof *target->slots);
 	target->activities = calloc(target->slot_count + CLIENTS_MAX, sizeof *target->activities);
@@ -361,27 +369,24 @@ static int make_slots(struct target *target)
 	return 0;
 }
 
-static void free_target(struct target *target)
+static void free_target(struct engine_target *target)
 {
 	pthread_mutex_destroy(&target->lock);
-	pthread_mutex_destroy(&target->backup.lock);
-	pthread_cond_destroy(&target->backup.done_changed);
 	free(target->activities);
 	free(target->slots);
 	free(target);
 }
 
-int target_open(
+static int engine_open(
 	const struct target_options *options, struct target **target, char error[TARGET_ERROR_MAX])
 {
-	struct target *made = calloc(1, sizeof *made);
+	struct engine_target *made = calloc(1, sizeof *made);
 	if (!made) {
 		snprintf(error, TARGET_ERROR_MAX, "out of memory");
 		return -1;
 	}
 	pthread_mutex_init(&made->lock, NULL);
-	pthread_mutex_init(&made->backup.lock, NULL);
-	pthread_cond_init(&made->backup.done_changed, NULL);
+	made->base.api = &target_engine;
 	made->options = *options;
 	made->options.pool_mb = or_default(options->pool_mb, DEFAULT_POOL_MB);
 	made->options.workers = or_default(options->workers, DEFAULT_WORKERS);
@@ -406,16 +411,17 @@ int target_open(
 	}
 	if (options->statement_timeout_ms)
 		made->has_timer = pthread_create(&made->timer, NULL, watch_timeouts, made) == 0;
-	*target = made;
+	*target = &made->base;
 	return 0;
 }
 
-void target_arm(struct target *target)
+static void engine_arm(struct target *base)
 {
+	struct engine_target *target = (struct engine_target *)base;
 	atomic_store_explicit(&target->armed, true, memory_order_relaxed);
 }
 
-static bool cancel_asked(struct target *target)
+static bool cancel_asked(struct engine_target *target)
 {
 	pthread_mutex_lock(&target->lock);
 	for (struct slot *slot = target->oldest; slot; slot = slot->next)
@@ -425,13 +431,14 @@ static bool cancel_asked(struct target *target)
 	return any;
 }
 
-void target_close(struct target *target)
+static void engine_close(struct target *base)
 {
+	struct engine_target *target = (struct engine_target *)base;
 	atomic_store_explicit(&target->closing, true, memory_order_release);
 	if (target->has_timer)
 		pthread_join(target->timer, NULL);
 	while (cancel_asked(target))
-		target_sleep_ns(STOP_POLL_NS);
+		engine_sleep_ns(STOP_POLL_NS);
 	for (uint32_t i = 0; i < target->slot_count; i++)
 		if (target->slots[i].session)
 			db_session_close(target->slots[i].session);
@@ -440,8 +447,9 @@ void target_close(struct target *target)
 	free_target(target);
 }
 
-const char *target_io(struct target *target)
+static const char *engine_io(struct target *base)
 {
+	struct engine_target *target = (struct engine_target *)base;
 	struct db_stats stats;
 	db_stats(target->engine, &stats);
 	return stats.io_direct ? "O_DIRECT" : "buffered with simulated latency";
@@ -449,29 +457,50 @@ const char *target_io(struct target *target)
 
 /* ---- What an operator sees and does ---------------------------------------------------------- */
 
-/* Callers hold the lock. */
-static struct db_session *session_of(struct target *target, uint64_t key, bool *is_client)
+static void engine_wait(struct target *base, uint64_t until_ns)
 {
-	*is_client = true;
-	for (uint32_t i = 0; i < target->client_count; i++)
-		if (db_session_number(target->clients[i]->session) == key)
-			return target->clients[i]->session;
-	*is_client = false;
-	for (struct slot *slot = target->oldest; slot; slot = slot->next)
-		if (db_session_number(slot->session) == key)
-			return slot->session;
-	return NULL;
+	(void)base;
+	struct timespec at = { .tv_sec = (time_t)(until_ns / NS_PER_S),
+		.tv_nsec = (long)(until_ns % NS_PER_S) };
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 
-bool target_kill(struct target *target, uint64_t key)
+static int engine_check(struct target *base, char error[TARGET_ERROR_MAX])
 {
-	if (key == TARGET_BACKUP_KEY)
-		return db_cancel_backup(target->engine);
-	bool is_client, hit = false;
+	(void)base;
+	(void)error;
+	return 0;
+}
+
+static pid_t engine_process(struct target *base)
+{
+	(void)base;
+	return 0;
+}
+
+static uint64_t engine_cpu_ns(struct target *base)
+{
+	(void)base;
+	return 0;
+}
+
+/* Callers hold the lock. */
+static bool stop_client(struct engine_target *target, const struct engine_client *client)
+{
+	return client->backs_up ? db_cancel_backup(target->engine)
+				: db_abort_session(client->session);
+}
+
+static bool kill_session(struct engine_target *target, uint64_t key)
+{
+	bool hit = false;
 	pthread_mutex_lock(&target->lock);
-	struct db_session *session = session_of(target, key, &is_client);
-	if (session)
-		hit = is_client ? db_abort_session(session) : db_cancel_session(session);
+	for (uint32_t i = 0; i < target->client_count; i++)
+		if (db_session_number(target->clients[i]->session) == key)
+			hit = stop_client(target, target->clients[i]);
+	for (struct slot *slot = target->oldest; slot && !hit; slot = slot->next)
+		if (db_session_number(slot->session) == key)
+			hit = db_cancel_session(slot->session);
 	pthread_mutex_unlock(&target->lock);
 	return hit;
 }
@@ -483,24 +512,48 @@ static uint64_t age_start(const struct db_activity *activity)
 	return activity->running ? activity->statement_start_ns : 0;
 }
 
-bool target_oldest(struct target *target, struct target_running *oldest)
+struct oldest { /* one statement that runs or waits inside */
+	uint64_t key, since_ns;
+};
+
+static void take_older(struct oldest *oldest, uint64_t key, uint64_t since_ns)
+{
+	if (since_ns && (!oldest->since_ns || since_ns < oldest->since_ns))
+		*oldest = (struct oldest){ key, since_ns };
+}
+
+static struct oldest find_oldest(struct engine_target *target)
 {
 	uint32_t room = target->slot_count + CLIENTS_MAX;
 	uint32_t count = db_activities(target->engine, target->activities, room);
-	*oldest = (struct target_running){ 0 };
-	for (uint32_t i = 0; i < count && i < room; i++) {
-		uint64_t since_ns = from_library_ns(target, age_start(&target->activities[i]));
-		if (!since_ns || (oldest->since_ns && since_ns >= oldest->since_ns))
-			continue;
-		oldest->since_ns = since_ns;
-		oldest->key = target->activities[i].session_number;
-	}
+	struct oldest oldest = { 0 };
+	for (uint32_t i = 0; i < count && i < room; i++)
+		take_older(&oldest, target->activities[i].session_number,
+			from_library_ns(target, age_start(&target->activities[i])));
 	pthread_mutex_lock(&target->lock);
-	uint64_t backup_ns = target->backup_since_ns;
+	for (uint32_t i = 0; i < target->client_count; i++) {
+		const struct engine_client *client = target->clients[i];
+		if (client->backs_up)
+			take_older(&oldest, db_session_number(client->session), client->since_ns);
+	}
 	pthread_mutex_unlock(&target->lock);
-	if (backup_ns && (!oldest->since_ns || backup_ns < oldest->since_ns))
-		*oldest = (struct target_running){ TARGET_BACKUP_KEY, backup_ns };
-	return oldest->since_ns != 0;
+	return oldest;
+}
+
+static void engine_kill_oldest(struct target *base, uint64_t least_age_ns)
+{
+	struct engine_target *target = (struct engine_target *)base;
+	struct oldest oldest = find_oldest(target);
+	uint64_t now_ns = target_now_ns();
+	if (oldest.since_ns && now_ns >= oldest.since_ns + least_age_ns &&
+		kill_session(target, oldest.key))
+		note_cancel(target, oldest.key, oldest.since_ns, now_ns,
+			"had run longest:", (double)(now_ns - oldest.since_ns) / NS_PER_MS);
+}
+
+static int engine_finish(struct target *base, char error[TARGET_ERROR_MAX])
+{
+	return engine_check(base, error);
 }
 
 static void read_contention(struct target_gauges *gauges)
@@ -517,8 +570,9 @@ static void read_contention(struct target_gauges *gauges)
 	gauges->contention = most_ppm / (double)CANCEL_PPM;
 }
 
-void target_read_gauges(struct target *target, struct target_gauges *gauges)
+static void engine_read_gauges(struct target *base, struct target_gauges *gauges)
 {
+	struct engine_target *target = (struct engine_target *)base;
 	struct db_stats stats;
 	struct cancel_counters counters;
 	db_stats(target->engine, &stats);
@@ -532,3 +586,24 @@ void target_read_gauges(struct target *target, struct target_gauges *gauges)
 		.active = stats.slots_used + stats.queued };
 	read_contention(gauges);
 }
+
+const struct target_api target_engine = {
+	.deaf_ns = DEAF_NS,
+	.open = engine_open,
+	.close = engine_close,
+	.arm = engine_arm,
+	.wait = engine_wait,
+	.check = engine_check,
+	.io = engine_io,
+	.process = engine_process,
+	.cpu_ns = engine_cpu_ns,
+	.submit = engine_submit,
+	.client_open = engine_client_open,
+	.client_close = engine_client_close,
+	.client_ask = engine_client_ask,
+	.client_key = engine_client_key,
+	.kill_oldest = engine_kill_oldest,
+	.stop_clients = engine_stop_clients,
+	.finish = engine_finish,
+	.read_gauges = engine_read_gauges,
+};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clients of a server under a clock of the test's own: timeouts, retries, budgets. */
+/* The clients under a clock of the test's own: timeouts, retries, budgets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "bench/load/clients.h"
@@ -12,6 +13,7 @@
 #define MS 1000000ull
 
 static struct arrival arrivals[64];
+static struct outcome outcomes[64];
 static struct schedule schedule;
 static struct clients *clients;
 
@@ -20,9 +22,12 @@ static struct clients_options options_for(size_t count, uint64_t gap_ns)
 {
 	for (size_t i = 0; i < count; i++)
 		arrivals[i] = (struct arrival){ .due_ns = (i + 1) * gap_ns, .draw = i * 7919 };
+	memset(outcomes, 0, sizeof outcomes);
 	schedule = (struct schedule){ .arrivals = arrivals, .count = count };
 	return (struct clients_options){ .struct_size = sizeof(struct clients_options),
 		.schedule = &schedule,
+		.outcomes = outcomes,
+		.slo_ns = S,
 		.timeout_ns = S };
 }
 
@@ -47,19 +52,23 @@ static struct clients_counts counts(void)
 	return now;
 }
 
-static const struct clients_request *request(size_t index)
+static enum outcome_kind kind_of(size_t index)
 {
-	size_t count;
-	const struct clients_request *all = clients_requests(clients, &count);
-	assert_true(index < count);
-	return &all[index];
+	return (enum outcome_kind)outcomes[index].kind;
 }
 
 static int64_t take(uint64_t now_ns)
 {
-	const struct clients_request *ignored;
+	struct clients_request ignored;
 	clients_expire(clients, now_ns);
 	return clients_take(clients, now_ns, &ignored);
+}
+
+static void answer(
+	uint64_t number, uint64_t now_ns, enum target_status status, uint32_t retry_after_ms)
+{
+	const struct target_answer given = { .status = status, .retry_after_ms = retry_after_ms };
+	clients_answered(clients, number, now_ns, &given);
 }
 
 /* Sends all that is due; how many that were. */
@@ -89,9 +98,9 @@ static void an_answer_in_time_is_a_success(void **state)
 	(void)state;
 	struct clients_options options = options_for(1, MS);
 	start(&options);
-	clients_answered(clients, (uint64_t)take(MS), S, CLIENTS_REPLY_OK, 0);
-	assert_int_equal(request(0)->outcome, CLIENTS_SUCCESS);
-	assert_int_equal(request(0)->done_ns, S);
+	answer((uint64_t)take(MS), S, TARGET_OK, 0);
+	assert_int_equal(kind_of(0), OUTCOME_OK);
+	assert_int_equal(outcomes[0].done_us, (S - MS) / 1000);
 	take_all(2 * S);
 	assert_int_equal(counts().timeouts, 0);
 	assert_int_equal(clients_next_ns(clients), UINT64_MAX);
@@ -105,11 +114,11 @@ static void an_answer_after_the_timeout_helps_nobody(void **state)
 	uint64_t number = (uint64_t)take(MS);
 	assert_int_equal(clients_next_ns(clients), S + MS);
 	assert_int_equal(take(S + MS), -1);
-	clients_answered(clients, number, S + 2 * MS, CLIENTS_REPLY_OK, 0);
-	assert_int_equal(request(0)->outcome, CLIENTS_TIMED_OUT);
-	assert_int_equal(request(0)->done_ns, S + MS);
-	assert_int_equal(counts().late, 1);
-	assert_int_equal(counts().good, 0);
+	answer(number, S + 2 * MS, TARGET_OK, 0);
+	assert_int_equal(kind_of(0), OUTCOME_TIMED_OUT);
+	assert_int_equal(outcomes[0].done_us, S / 1000);
+	assert_int_equal(counts().unheard, 1);
+	assert_int_equal(counts().ok, 0);
 }
 
 static void a_client_that_left_tries_again_as_often_as_it_may(void **state)
@@ -122,7 +131,7 @@ static void a_client_that_left_tries_again_as_often_as_it_may(void **state)
 	assert_int_equal(take(S + MS), 1);
 	assert_int_equal(take(2 * S + MS), 2);
 	assert_int_equal(take(3 * S + MS), -1);
-	assert_int_equal(request(0)->outcome, CLIENTS_TIMED_OUT);
+	assert_int_equal(kind_of(0), OUTCOME_TIMED_OUT);
 	assert_int_equal(counts().attempts, 3);
 	assert_int_equal(counts().retries, 2);
 }
@@ -134,10 +143,10 @@ static void the_retry_counts_when_the_first_answer_comes_late(void **state)
 	options.retries = 1;
 	start(&options);
 	uint64_t first = (uint64_t)take(MS), second = (uint64_t)take(S + MS);
-	clients_answered(clients, first, S + 5 * MS, CLIENTS_REPLY_OK, 0);
-	assert_int_equal(request(0)->outcome, CLIENTS_PENDING);
-	clients_answered(clients, second, S + 9 * MS, CLIENTS_REPLY_OK, 0);
-	assert_int_equal(request(0)->outcome, CLIENTS_SUCCESS);
+	answer(first, S + 5 * MS, TARGET_OK, 0);
+	assert_int_equal(kind_of(0), OUTCOME_PENDING);
+	answer(second, S + 9 * MS, TARGET_OK, 0);
+	assert_int_equal(kind_of(0), OUTCOME_OK);
 }
 
 static void without_retries_the_load_is_what_is_offered(void **state)
@@ -197,8 +206,8 @@ static void a_refused_client_gives_up_unless_told_otherwise(void **state)
 	struct clients_options options = options_for(1, MS);
 	options.retries = 1;
 	start(&options);
-	clients_answered(clients, (uint64_t)take(MS), 2 * MS, CLIENTS_REPLY_REFUSED, 500 * MS);
-	assert_int_equal(request(0)->outcome, CLIENTS_REFUSED);
+	answer((uint64_t)take(MS), 2 * MS, TARGET_REJECTED, 500);
+	assert_int_equal(kind_of(0), OUTCOME_REJECTED);
 	assert_int_equal(take(S), -1);
 }
 
@@ -209,7 +218,7 @@ static void a_refused_client_may_retry_at_once(void **state)
 	options.retries = 1;
 	options.on_refusal = CLIENTS_RETRY;
 	start(&options);
-	clients_answered(clients, (uint64_t)take(MS), 2 * MS, CLIENTS_REPLY_REFUSED, 500 * MS);
+	answer((uint64_t)take(MS), 2 * MS, TARGET_REJECTED, 500);
 	assert_int_equal(take(2 * MS), 1);
 }
 
@@ -221,16 +230,16 @@ static void a_client_that_honours_the_hint_waits_for_it(void **state)
 	options.on_refusal = CLIENTS_RETRY_LATER;
 	start(&options);
 	uint64_t first = (uint64_t)take(MS), second = (uint64_t)take(2 * MS);
-	clients_answered(clients, first, 2 * MS, CLIENTS_REPLY_REFUSED, 500 * MS);
-	clients_answered(clients, second, 2 * MS, CLIENTS_REPLY_REFUSED, 300 * MS);
+	answer(first, 2 * MS, TARGET_REJECTED, 500);
+	answer(second, 2 * MS, TARGET_REJECTED, 300);
 	assert_int_equal(take(3 * MS), 2); /* the third request, in between */
 	assert_int_equal(clients_next_ns(clients), 302 * MS);
-	const struct clients_request *asked;
+	struct clients_request asked;
 	assert_int_equal(clients_take(clients, 302 * MS - 1, &asked), -1);
 	assert_int_equal(clients_take(clients, 302 * MS, &asked), 3);
-	assert_ptr_equal(asked, request(1));
+	assert_int_equal(asked.index, 1);
 	assert_int_equal(clients_take(clients, 502 * MS, &asked), 4);
-	assert_ptr_equal(asked, request(0));
+	assert_int_equal(asked.index, 0);
 }
 
 static void an_error_is_retried_at_once(void **state)
@@ -239,36 +248,72 @@ static void an_error_is_retried_at_once(void **state)
 	struct clients_options options = options_for(1, MS);
 	options.retries = 1;
 	start(&options);
-	clients_answered(clients, (uint64_t)take(MS), 2 * MS, CLIENTS_REPLY_ERROR, 0);
-	clients_answered(clients, (uint64_t)take(2 * MS), 3 * MS, CLIENTS_REPLY_ERROR, 0);
-	assert_int_equal(request(0)->outcome, CLIENTS_FAILED);
+	answer((uint64_t)take(MS), 2 * MS, TARGET_FAILED, 0);
+	answer((uint64_t)take(2 * MS), 3 * MS, TARGET_FAILED, 0);
+	assert_int_equal(kind_of(0), OUTCOME_FAILED);
 	assert_int_equal(counts().errors, 2);
 }
 
 static void priorities_and_users_are_the_requests_own(void **state)
 {
-	uint32_t seen[CLIENTS_PRIORITIES] = { 0 };
+	uint32_t seen[TARGET_PRIORITIES] = { 0 };
+	uint16_t user, again;
+	uint8_t priority;
 	(void)state;
-	struct clients_options options = options_for(64, MS);
-	options.priorities = CLIENTS_PRIORITIES;
-	start(&options);
-	for (size_t i = 0; i < 64; i++) {
-		assert_true(request(i)->user < CLIENTS_USERS);
-		seen[request(i)->priority]++;
+	for (uint64_t draw = 0; draw < 64; draw++) {
+		clients_who(draw * 7919, TARGET_PRIORITIES, &user, &priority);
+		assert_true(user < CLIENTS_USERS);
+		seen[priority]++;
+		clients_who(draw * 7919, 1, &again, &priority);
+		assert_int_equal(again, user);
+		assert_int_equal(priority, 0);
 	}
-	for (int p = 0; p < CLIENTS_PRIORITIES; p++)
+	for (int p = 0; p < TARGET_PRIORITIES; p++)
 		assert_true(seen[p] > 4);
 }
 
-static void nonsense_is_refused(void **state)
+static void without_a_timeout_a_client_waits_for_ever(void **state)
 {
 	(void)state;
 	struct clients_options options = options_for(1, MS);
 	options.timeout_ns = 0;
-	assert_null(clients_new(&options));
-	options.timeout_ns = S;
-	options.priorities = CLIENTS_PRIORITIES + 1;
-	assert_null(clients_new(&options));
+	options.slo_ns = 10 * MS;
+	start(&options);
+	uint64_t number = (uint64_t)take(MS);
+	assert_int_equal(take(900 * S), -1);
+	assert_int_equal(clients_next_ns(clients), UINT64_MAX);
+	assert_int_equal(kind_of(0), OUTCOME_PENDING);
+	answer(number, 1000 * S, TARGET_OK, 0);
+	assert_int_equal(kind_of(0), OUTCOME_OK);
+	assert_int_equal(counts().late, 1);
+	assert_int_equal(counts().good, 0);
+}
+
+static void what_is_far_behind_is_skipped(void **state)
+{
+	(void)state;
+	struct clients_options options = options_for(3, S);
+	options.timeout_ns = 0;
+	options.skip_ns = S / 2;
+	start(&options);
+	assert_int_equal(take_all(3 * S), 1);
+	assert_int_equal(kind_of(0), OUTCOME_SKIPPED);
+	assert_int_equal(kind_of(1), OUTCOME_SKIPPED);
+	assert_int_equal(counts().offered, 3);
+	assert_int_equal(counts().dropped, 2);
+}
+
+static void a_quantile_is_the_upper_edge_of_its_bucket(void **state)
+{
+	(void)state;
+	struct clients_options options = options_for(3, MS);
+	start(&options);
+	for (uint64_t i = 1; i <= 3; i++)
+		answer((uint64_t)take(i * MS), i * MS + i * i * 100000, TARGET_OK, 0);
+	struct clients_counts now = counts();
+	assert_in_range(clients_quantile_ns(&now, 0.5), 400000, 500000);
+	assert_in_range(clients_quantile_ns(&now, 0.99), 900000, 1125000);
+	assert_in_range(clients_quantile_ns(&now, 0.1), 100000, 125000);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, stop)
@@ -290,7 +335,9 @@ int main(void)
 		TEST(a_client_that_honours_the_hint_waits_for_it),
 		TEST(an_error_is_retried_at_once),
 		TEST(priorities_and_users_are_the_requests_own),
-		TEST(nonsense_is_refused),
+		TEST(without_a_timeout_a_client_waits_for_ever),
+		TEST(what_is_far_behind_is_skipped),
+		TEST(a_quantile_is_the_upper_edge_of_its_bucket),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns a target that keeps time with nothing but its callers: no threads, no sleeps, no engine. */
+/* Owns a target that keeps time with nothing but its callers: no threads, no engine. */
 #include "tests/bench/fake_target.h"
 
 #include <pthread.h>
@@ -19,17 +19,46 @@ struct kept {
 	uint64_t token;
 };
 
-struct target_client {
-	struct target *target;
+static int fake_check(struct target *target, char error[TARGET_ERROR_MAX])
+{
+	(void)target;
+	(void)error;
+	return 0;
+}
+
+static pid_t fake_process(struct target *target)
+{
+	(void)target;
+	return 0;
+}
+
+static uint64_t fake_cpu_ns(struct target *target)
+{
+	(void)target;
+	return 0;
+}
+
+static void fake_wait(struct target *target, uint64_t until_ns)
+{
+	(void)target;
+	struct timespec at = { .tv_sec = (time_t)(until_ns / 1000000000u),
+		.tv_nsec = (long)(until_ns % 1000000000u) };
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
+struct fake_client {
+	struct target_client base;
+	struct fake_target *target;
 	uint64_t key, since_ns;
-	bool holding, killed;
+	bool holding;
+	struct kept statement; /* that holds */
 };
 
-struct target {
+struct fake_target {
+	struct target base;
 	struct target_options options;
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	struct target_client *clients[CLIENTS_MAX];
+	struct fake_client *clients[CLIENTS_MAX];
 	uint32_t client_count;
 	uint64_t last_key, decided;
 	struct kept kept[KEPT_MAX];
@@ -37,38 +66,32 @@ struct target {
 	bool stopping;
 };
 
-uint64_t target_now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-int target_open(
-	const struct target_options *options, struct target **target, char error[TARGET_ERROR_MAX])
+static int fake_open(
+	const struct target_options *options, struct target **opened, char error[TARGET_ERROR_MAX])
 {
 	if (fake_settings.refuse_open) {
 		snprintf(error, TARGET_ERROR_MAX, "the fake refuses");
 		return -1;
 	}
-	*target = calloc(1, sizeof **target);
-	if (!*target)
+	struct fake_target *target = calloc(1, sizeof *target);
+	if (!target)
 		return -1;
-	(*target)->options = *options;
-	pthread_mutex_init(&(*target)->lock, NULL);
-	pthread_cond_init(&(*target)->changed, NULL);
+	target->base.api = &target_engine;
+	target->options = *options;
+	pthread_mutex_init(&target->lock, NULL);
+	*opened = &target->base;
 	return 0;
 }
 
-void target_arm(struct target *target)
+static void fake_arm(struct target *target)
 {
 	(void)target;
 }
 
-static struct target_client *holder_of(struct target *target)
+static struct fake_client *holder_of(struct fake_target *target)
 {
 	for (uint32_t i = 0; i < target->client_count; i++)
-		if (target->clients[i]->holding && !target->clients[i]->killed)
+		if (target->clients[i]->holding)
 			return target->clients[i];
 	return NULL;
 }
@@ -80,7 +103,7 @@ static void answer(const struct kept *kept, enum target_status status)
 }
 
 /* Called with the lock, returns without it. */
-static void answer_kept(struct target *target)
+static void answer_kept(struct fake_target *target)
 {
 	uint32_t count = target->kept_count;
 	struct kept *kept = calloc(count + 1, sizeof *kept);
@@ -93,22 +116,37 @@ static void answer_kept(struct target *target)
 	free(kept);
 }
 
-void target_close(struct target *target)
+static void fake_close(struct target *base)
 {
+	struct fake_target *target = (struct fake_target *)base;
 	pthread_mutex_lock(&target->lock);
 	answer_kept(target);
-	pthread_cond_destroy(&target->changed);
 	pthread_mutex_destroy(&target->lock);
 	free(target);
 }
 
-const char *target_io(struct target *target)
+static const char *fake_io(struct target *target)
 {
 	(void)target;
 	return "fake";
 }
 
-static void decide(struct target *target, uint64_t key)
+/* Ends the statement that holds; false: there is none of that key. */
+static bool release(struct fake_target *target, uint64_t key)
+{
+	pthread_mutex_lock(&target->lock);
+	struct fake_client *holder = holder_of(target);
+	if (!holder || holder->key != key) {
+		pthread_mutex_unlock(&target->lock);
+		return false;
+	}
+	holder->holding = false;
+	answer_kept(target);
+	answer(&holder->statement, TARGET_CANCELLED);
+	return true;
+}
+
+static void decide(struct fake_target *target, uint64_t key)
 {
 	uint64_t now_ns = target_now_ns();
 	struct target_decision decision = { .serial = 1,
@@ -118,16 +156,17 @@ static void decide(struct target *target, uint64_t key)
 		.decided_ns = now_ns,
 		.why = "it holds everybody" };
 	target->options.on_decision(target->options.on_decision_arg, &decision);
-	target_kill(target, key);
+	release(target, key);
 	decision.delivered_ns = decision.acknowledged_ns = decision.released_ns = target_now_ns();
 	target->options.on_decision(target->options.on_decision_arg, &decision);
 }
 
-void target_submit(struct target *target, const struct target_request *request)
+static void fake_submit(struct target *base, const struct target_request *request)
 {
+	struct fake_target *target = (struct fake_target *)base;
 	struct kept kept = { request->callback, request->arg, request->token };
 	pthread_mutex_lock(&target->lock);
-	const struct target_client *holder = holder_of(target);
+	const struct fake_client *holder = holder_of(target);
 	uint64_t key = holder ? holder->key : 0;
 	if (holder && target->kept_count < KEPT_MAX)
 		target->kept[target->kept_count++] = kept;
@@ -141,25 +180,29 @@ void target_submit(struct target *target, const struct target_request *request)
 		decide(target, key);
 }
 
-int target_client_open(struct target *target, struct target_client **client)
+static int fake_client_open(struct target *base, bool operates, struct target_client **client)
 {
-	struct target_client *made = calloc(1, sizeof *made);
+	struct fake_target *target = (struct fake_target *)base;
+	(void)operates;
+	struct fake_client *made = calloc(1, sizeof *made);
 	if (!made || target->client_count == CLIENTS_MAX) {
 		free(made);
 		return -1;
 	}
 	pthread_mutex_lock(&target->lock);
+	made->base.target = base;
 	made->target = target;
 	made->key = ++target->last_key;
 	target->clients[target->client_count++] = made;
 	pthread_mutex_unlock(&target->lock);
-	*client = made;
+	*client = &made->base;
 	return 0;
 }
 
-void target_client_close(struct target_client *client)
+static void fake_client_close(struct target_client *base)
 {
-	struct target *target = client->target;
+	struct fake_client *client = (struct fake_client *)base;
+	struct fake_target *target = client->target;
 	pthread_mutex_lock(&target->lock);
 	for (uint32_t i = 0; i < target->client_count; i++)
 		if (target->clients[i] == client)
@@ -168,76 +211,78 @@ void target_client_close(struct target_client *client)
 	free(client);
 }
 
-void target_client_run(struct target_client *client, const char *sql, bool rows_out,
-	uint32_t row_pause_us, struct target_answer *sum)
+static void fake_client_ask(struct target_client *base, const struct target_request *request)
 {
-	struct target *target = client->target;
-	(void)rows_out;
-	(void)row_pause_us;
-	*sum = (struct target_answer){ .rows = 1 };
-	if (strncmp(sql, FAKE_HOLD, strlen(FAKE_HOLD)) != 0)
-		return;
+	struct fake_client *client = (struct fake_client *)base;
+	struct fake_target *target = client->target;
+	struct kept kept = { request->callback, request->arg, request->token };
 	pthread_mutex_lock(&target->lock);
-	client->holding = true;
-	client->killed = false;
+	client->holding =
+		strncmp(request->sql, FAKE_HOLD, strlen(FAKE_HOLD)) == 0 && !target->stopping;
+	client->statement = kept;
 	client->since_ns = target_now_ns();
-	while (!client->killed && !target->stopping)
-		pthread_cond_wait(&target->changed, &target->lock);
-	client->holding = false;
-	sum->status = TARGET_CANCELLED;
-	answer_kept(target);
-}
-
-void target_backup(struct target *target, struct target_answer *sum)
-{
-	(void)target;
-	*sum = (struct target_answer){ 0 };
-}
-
-uint64_t target_client_key(const struct target_client *client)
-{
-	return client->key;
-}
-
-bool target_kill(struct target *target, uint64_t key)
-{
-	pthread_mutex_lock(&target->lock);
-	struct target_client *holder = holder_of(target);
-	bool hit = holder && holder->key == key;
-	if (hit) {
-		holder->killed = true;
-		pthread_cond_broadcast(&target->changed);
-	}
+	bool holds = client->holding;
 	pthread_mutex_unlock(&target->lock);
-	return hit;
+	if (!holds)
+		answer(&kept, TARGET_OK);
 }
 
-void target_hold_rows(struct target *target, bool hold)
+static uint64_t fake_client_key(const struct target_client *client)
 {
-	(void)target;
-	(void)hold;
+	return ((const struct fake_client *)client)->key;
 }
 
-void target_stop_clients(struct target *target)
+static void fake_kill_oldest(struct target *base, uint64_t least_age_ns)
 {
+	struct fake_target *target = (struct fake_target *)base;
+	uint64_t now_ns = target_now_ns();
+	pthread_mutex_lock(&target->lock);
+	const struct fake_client *holder = holder_of(target);
+	bool is_old = holder && now_ns >= holder->since_ns + least_age_ns;
+	struct target_decision decision = { .key = holder ? holder->key : 0,
+		.acted = true,
+		.decided_ns = now_ns,
+		.delivered_ns = now_ns,
+		.why = "it was there longest" };
+	pthread_mutex_unlock(&target->lock);
+	if (is_old && release(target, decision.key))
+		target->options.on_decision(target->options.on_decision_arg, &decision);
+}
+
+static void fake_stop_clients(struct target *base)
+{
+	struct fake_target *target = (struct fake_target *)base;
 	pthread_mutex_lock(&target->lock);
 	target->stopping = true;
-	pthread_cond_broadcast(&target->changed);
+	const struct fake_client *holder = holder_of(target);
+	uint64_t key = holder ? holder->key : 0;
 	pthread_mutex_unlock(&target->lock);
+	release(target, key);
 }
 
-bool target_oldest(struct target *target, struct target_running *oldest)
-{
-	pthread_mutex_lock(&target->lock);
-	const struct target_client *holder = holder_of(target);
-	if (holder)
-		*oldest = (struct target_running){ holder->key, holder->since_ns };
-	pthread_mutex_unlock(&target->lock);
-	return holder != NULL;
-}
-
-void target_read_gauges(struct target *target, struct target_gauges *gauges)
+static void fake_read_gauges(struct target *target, struct target_gauges *gauges)
 {
 	(void)target;
 	*gauges = (struct target_gauges){ 0 };
 }
+
+const struct target_api target_engine = {
+	.deaf_ns = 50000,
+	.open = fake_open,
+	.close = fake_close,
+	.arm = fake_arm,
+	.wait = fake_wait,
+	.check = fake_check,
+	.io = fake_io,
+	.process = fake_process,
+	.cpu_ns = fake_cpu_ns,
+	.submit = fake_submit,
+	.client_open = fake_client_open,
+	.client_close = fake_client_close,
+	.client_ask = fake_client_ask,
+	.client_key = fake_client_key,
+	.kill_oldest = fake_kill_oldest,
+	.stop_clients = fake_stop_clients,
+	.finish = fake_check,
+	.read_gauges = fake_read_gauges,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fake_target.h - bench/target/target.h without an engine. Questions are answered at once, on the
+ * fake_target.h - the target `engine` without an engine. Questions are answered at once, on the
  * thread that asks; while a client runs a statement that begins with HOLD they are kept, and
  * answered when that statement ends: by a kill, by target_stop_clients, or, when the target acts,
  * once FAKE_PATIENCE questions are kept.

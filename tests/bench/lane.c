@@ -15,7 +15,10 @@
 #define LENGTH_S 10
 #define MS	 1000000ull
 
-static struct clients_request requests[RATE * LENGTH_S];
+static struct arrival arrivals[RATE * LENGTH_S];
+static struct outcome outcomes[RATE * LENGTH_S];
+static struct schedule schedule = { .arrivals = arrivals, .count = RATE * LENGTH_S };
+static struct samples data;
 static struct retry_record record;
 static struct retry_measures measures;
 
@@ -23,27 +26,27 @@ static struct retry_measures measures;
 static int make_requests(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < RATE * LENGTH_S; i++)
-		requests[i] = (struct clients_request){ .due_ns = i * 10 * MS,
-			.done_ns = i * 10 * MS + 20 * MS,
-			.priority = (uint8_t)(i % CLIENTS_PRIORITIES),
-			.outcome = CLIENTS_SUCCESS };
-	record = (struct retry_record){ .requests = requests,
-		.count = RATE * LENGTH_S,
+	for (size_t i = 0; i < RATE * LENGTH_S; i++) {
+		arrivals[i] = (struct arrival){ .due_ns = i * 10 * MS, .draw = i };
+		outcomes[i] = (struct outcome){ .done_us = 20000, .kind = OUTCOME_OK };
+	}
+	data = (struct samples){
+		.schedule = &schedule, .outcomes = outcomes, .length_ns = LENGTH_S * 1000 * MS
+	};
+	record = (struct retry_record){ .data = &data,
+		.priorities = TARGET_PRIORITIES,
 		.onset_ns = 2000 * MS,
 		.settled_ns = 10000 * MS,
-		.triggered = true,
+		.trigger = "lock",
 		.saturation_qps = 110 };
-	for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
-		measures.figures[f] = NAN;
 	return 0;
 }
 
 static void fail_between(uint64_t from_ms, uint64_t to_ms, size_t one_in)
 {
-	for (size_t i = 0; i < record.count; i += one_in)
-		if (requests[i].due_ns >= from_ms * MS && requests[i].due_ns < to_ms * MS)
-			requests[i].outcome = CLIENTS_TIMED_OUT;
+	for (size_t i = 0; i < schedule.count; i += one_in)
+		if (arrivals[i].due_ns >= from_ms * MS && arrivals[i].due_ns < to_ms * MS)
+			outcomes[i].kind = OUTCOME_TIMED_OUT;
 }
 
 static void a_run_that_was_never_ill_heals_at_once(void **state)
@@ -111,9 +114,15 @@ static void what_has_not_had_its_time_is_left_out(void **state)
 static void success_is_by_priority(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < record.count; i++)
-		if (requests[i].priority == 3 || (requests[i].priority == 1 && i % 8 == 1))
-			requests[i].outcome = CLIENTS_REFUSED;
+	size_t of_one = 0;
+	for (size_t i = 0; i < schedule.count; i++) {
+		uint16_t user;
+		uint8_t priority;
+		clients_who(arrivals[i].draw, TARGET_PRIORITIES, &user, &priority);
+		of_one += priority == 1;
+		if (priority == 3 || (priority == 1 && of_one % 2 == 0))
+			outcomes[i].kind = OUTCOME_REJECTED;
+	}
 	retry_measure(&record, &measures);
 	assert_float_equal(measures.success_pct_by_priority[0], 100, 0);
 	assert_float_equal(measures.success_pct_by_priority[1], 50, 0.6);
@@ -125,7 +134,7 @@ static void above_capacity_goodput_is_a_share_of_capacity(void **state)
 {
 	(void)state;
 	record.saturation_qps = 50;
-	record.triggered = false;
+	record.trigger = NULL;
 	fail_between(2000, 10000, 2);
 	retry_measure(&record, &measures);
 	assert_float_equal(measures.figures[RETRY_goodput_ratio], 1, 1e-9);
@@ -134,20 +143,20 @@ static void above_capacity_goodput_is_a_share_of_capacity(void **state)
 
 static void a_row_has_the_range_of_what_was_measured(void **state)
 {
-	struct retry_measures runs[3];
+	static struct measures runs[3];
 	struct summary_row row = { 0 };
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		runs[i].disturbance = (struct disturbance){ 0 };
 		for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
-			runs[i].figures[f] = NAN;
-		for (int p = 0; p < CLIENTS_PRIORITIES; p++)
-			runs[i].success_pct_by_priority[p] = 10 * i;
-		runs[i].figures[RETRY_heals] = i != 1;
+			runs[i].retries.figures[f] = NAN;
+		for (int p = 0; p < TARGET_PRIORITIES; p++)
+			runs[i].retries.success_pct_by_priority[p] = 10 * i;
+		runs[i].retries.figures[RETRY_heals] = i != 1;
 	}
-	runs[0].figures[RETRY_heal_s] = 3;
-	runs[2].figures[RETRY_heal_s] = 5;
-	summary_fill_retries(&row, runs, 3);
+	runs[0].retries.figures[RETRY_heal_s] = 3;
+	runs[2].retries.figures[RETRY_heal_s] = 5;
+	summary_fill(&row, runs, NULL, 3);
 	assert_float_equal(row.figures[RETRY_heals].median, 1, 0);
 	assert_float_equal(row.figures[RETRY_heals].min, 0, 0);
 	assert_int_equal(row.figures[RETRY_heal_s].count, 2);
@@ -158,20 +167,51 @@ static void a_row_has_the_range_of_what_was_measured(void **state)
 
 static void a_disturbed_run_is_left_out_of_its_row(void **state)
 {
-	static struct retry_measures runs[3];
+	static struct measures runs[3];
 	static struct summary_row row, disturbed;
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		runs[i].figures[RETRY_goodput_ratio] = 1 + i;
+		runs[i].retries.figures[RETRY_goodput_ratio] = 1 + i;
 	disturbance_mark(&runs[1].disturbance, "others had it");
-	summary_fill_retries(&row, runs, 3);
+	summary_fill(&row, runs, NULL, 3);
 	assert_false(row.disturbed);
 	assert_int_equal(row.choice.left_out_count, 1);
 	assert_int_equal(row.choice.left_out[0], 1);
 	assert_int_equal(row.figures[RETRY_goodput_ratio].count, 2);
-	summary_fill_retries(&disturbed, &runs[1], 1);
+	summary_fill(&disturbed, &runs[1], NULL, 1);
 	assert_true(disturbed.disturbed);
 	assert_float_equal(disturbed.figures[RETRY_goodput_ratio].median, 2, 0);
+}
+
+static void the_trigger_and_its_company_are_told_apart(void **state)
+{
+	(void)state;
+	data.task_count = 3;
+	data.tasks[0] = (struct task_record){ .name = "lock",
+		.label = LABEL_CULPRIT,
+		.taken_ns = 2100 * MS,
+		.end_ns = 3000 * MS,
+		.held_ns = 900 * MS,
+		.cancelled = true };
+	data.tasks[1] = (struct task_record){
+		.name = "lock", .label = LABEL_CULPRIT, .taken_ns = 9000 * MS
+	};
+	data.tasks[2] = (struct task_record){ .name = "report", .cancelled = true };
+	data.cancel_count = 2;
+	data.cancels[0] = (struct cancel_record){
+		.serial = 1, .label = LABEL_CULPRIT, .decided_ns = 2900 * MS
+	};
+	data.cancels[1] = (struct cancel_record){
+		.serial = 2, .label = LABEL_BYSTANDER, .decided_ns = 2500 * MS
+	};
+	record.resends = 5;
+	retry_measure(&record, &measures);
+	assert_float_equal(measures.figures[RETRY_trigger_ms], 1900, 0);
+	assert_float_equal(measures.figures[RETRY_decided_ms], 800, 0);
+	assert_float_equal(measures.figures[RETRY_resends], 1, 0);
+	assert_float_equal(measures.figures[RETRY_company_cancelled], 1, 0);
+	assert_float_equal(measures.figures[RETRY_cancels], 2, 0);
+	assert_float_equal(measures.figures[RETRY_wrong_cancels], 1, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, make_requests)
@@ -189,6 +229,7 @@ int main(void)
 		TEST(above_capacity_goodput_is_a_share_of_capacity),
 		TEST(a_row_has_the_range_of_what_was_measured),
 		TEST(a_disturbed_run_is_left_out_of_its_row),
+		TEST(the_trigger_and_its_company_are_told_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,8 @@ static const struct case_plan plan = { .ask = ask,
 	.actors = { { .name = "holder",
 		.label = LABEL_CULPRIT,
 		.start_ns = CULPRIT_NS,
-		.in_transaction = true,
+		.begin = "BEGIN",
+		.end = "COMMIT",
 		.statements = { FAKE_HOLD } } } };
 
 static void make(struct schedule *schedule, uint64_t seed, bool poisson)

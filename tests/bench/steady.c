@@ -73,9 +73,11 @@ static struct probed probe(const double *values, int count, int disturbed)
 {
 	struct script script = { .values = values, .count = count, .disturbed = disturbed };
 	struct probed probed = { 0 };
-	const struct steady_probe steady = {
-		.take = next_value, .arg = &script, .rounds = STEADY_ROUNDS, .quiet = true
-	};
+	const struct steady_probe steady = { .take = next_value,
+		.arg = &script,
+		.samples = STEADY_SAMPLES,
+		.rounds = STEADY_ROUNDS,
+		.quiet = true };
 	assert_int_equal(steady_saturation(&steady, &probed.qps, &probed.disturbance), 0);
 	probed.taken = script.taken;
 	return probed;

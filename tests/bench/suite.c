@@ -47,24 +47,24 @@ static char error[TARGET_ERROR_MAX];
 
 /* ---- Stand-ins ------------------------------------------------------------------------------- */
 
-void data_prepare(const struct bench_options *ignored, struct case_data *data)
+void data_prepare(const struct bench_options *ignored, uint32_t pool_mb, uint32_t archive_pools,
+	char folder[DATA_PATH_MAX], struct case_data *data)
 {
 	(void)ignored;
+	(void)pool_mb;
+	(void)archive_pools;
+	folder[0] = '\0';
 	*data = (struct case_data){ .items = 100, .rows_per_archive = 100, .accounts = 100 };
 }
 
-int run_saturation(const struct bench_options *ignored, const struct case_plan *plan,
-	uint64_t sample_ns, double *qps, struct disturbance *disturbance,
-	char why[TARGET_ERROR_MAX])
+int run_saturation(
+	const struct run_setup *setup, struct run_capacity *capacity, char why[TARGET_ERROR_MAX])
 {
-	(void)ignored;
-	(void)plan;
-	(void)sample_ns;
+	(void)setup;
 	(void)why;
-	*disturbance = (struct disturbance){ 0 };
+	*capacity = (struct run_capacity){ .qps = SATURATION_QPS };
 	if (world.saturation_disturbed)
-		disturbance_mark(disturbance, "others had half of it");
-	*qps = SATURATION_QPS;
+		disturbance_mark(&capacity->disturbance, "others had half of it");
 	return 0;
 }
 
@@ -98,18 +98,19 @@ int run_execute(const struct run_setup *setup, struct samples **data, char why[T
 
 /* ---- The experiment -------------------------------------------------------------------------- */
 
-static void plan(const struct bench_options *ignored, uint32_t seconds, struct case_plan *planned)
+static void plan(const struct bench_options *ignored, struct case_plan *planned)
 {
 	(void)ignored;
-	(void)seconds;
 	(void)planned;
 }
 
-static const struct bench_case with_culprit = {
-	.name = "made-up", .what = "a test", .seconds = SECONDS, .has_culprit = true, .plan = plan
-};
+static const struct bench_case with_culprit = { .name = "made-up",
+	.what = { "a test" },
+	.seconds = SECONDS,
+	.has_culprit = true,
+	.plan = plan };
 static const struct bench_case without_culprit = {
-	.name = "made-up", .what = "a test", .seconds = SECONDS, .plan = plan
+	.name = "made-up", .what = { "a test" }, .seconds = SECONDS, .plan = plan
 };
 
 static int set_up(void **state)

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "bench/experiment/script_task.h"
+#include "bench/cases/case.h"
+#include "bench/experiment/tasks.h"
 #include "bench/target/server_process.h"
 #include "bench/target/wire.h"
 
@@ -304,66 +304,88 @@ static void a_bad_setting_is_the_servers_own_line(void **state)
 	assert_non_null(strstr(error, "serve: cancel.mode is foo, but must be monitor or act"));
 }
 
-/* ---- A task beside the load ------------------------------------------------------------------ */
+/* ---- A task beside the load, on the server as a target --------------------------------------- */
 
-static uint64_t now_of(void *arg)
+static struct target *target;
+
+static int close_target(void **state)
 {
-	struct timespec now;
+	(void)state;
+	target_close(target);
+	target = NULL;
+	return 0;
+}
+
+static void ignore(void *arg, const struct target_decision *decision)
+{
 	(void)arg;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * BENCH_NS_PER_S + (uint64_t)now.tv_nsec;
+	(void)decision;
 }
 
-static void go_on(struct script_task *task)
+static void open_target(void)
 {
-	script_task_step(task, now_of(NULL));
-	if (task->state != TASK_OVER && script_task_next_ns(task) == UINT64_MAX)
-		event_base_loop(base, EVLOOP_ONCE);
+	char data[SERVER_PATH_MAX];
+	struct target_options options = { .struct_size = sizeof options,
+		.kind = SERVER_TARGET,
+		.data_dir = data,
+		.pool_mb = 4,
+		.workers = 2,
+		.connections = 4,
+		.gate_window_ms = 100,
+		.gate_threshold_ms = 20,
+		.slo_ns = CASE_NS_PER_S,
+		.on_decision = ignore };
+	const char *scratch = server_scratch(error);
+	assert_non_null(scratch);
+	snprintf(data, sizeof data, "%.200s/data", scratch);
+	mkdir(data, 0700);
+	if (target_open(&options, &target, error) != 0)
+		fail_msg("%s", error);
 }
 
-/* One that locks the table for an hour, if left alone, and has it. */
-static void begin_to_lock(struct script_task *task)
+static void step(struct tasks *tasks)
 {
-	struct heard made = { 0 };
-	start("roles.load=auto raise", 3);
-	assert_int_equal(wire_ask(pool, "create table items(id int)", on_answer, &made), 0);
-	await(&made);
-	task->script = SCRIPT_LOCK;
-	task->hold_ns = 3600ull * BENCH_NS_PER_S;
-	task->now_ns = now_of;
-	assert_int_equal(script_task_begin(task, pool, pool), 0);
-	while (!task->first_ns)
-		go_on(task);
+	tasks_step(tasks, target_now_ns());
+	target_wait(target, tasks_busy(tasks) ? UINT64_MAX : tasks_next_ns(tasks));
 }
 
 static void a_culprit_is_sent_again_only_after_a_cancel(void **state)
 {
-	struct script_task task = { .resends = 2 };
-	struct heard hit = { 0 };
+	static struct samples samples;
+	static struct tasks tasks;
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct target_client *operator_client;
+	struct actor actor = case_lock_actor;
 	char sql[128];
 	(void)state;
-	begin_to_lock(&task);
-	task.hold_ns = 0; /* the next one ends as soon as it has the table */
+	open_target();
+	assert_int_equal(target_client_open(target, true, &operator_client), 0);
+	assert_int_equal(target_client_do(operator_client,
+				 "create table if not exists items(id int)", error),
+		0);
+	tasks = (struct tasks){ .target = target, .data = &samples, .data_lock = &lock };
+	actor.statements[0] = NULL; /* it has the table, and that is all */
+	actor.hold_ns = 3600ull * CASE_NS_PER_S;
+	actor.resends = 2;
+	assert_int_equal(tasks_add(&tasks, &actor), 0);
+	struct task *task = &tasks.list[0];
+	while (!samples.tasks[0].taken_ns)
+		step(&tasks);
+	task->actor.hold_ns = 0; /* the next one ends as soon as it has the table */
 	snprintf(sql, sizeof sql, "select cancel_task(id) from cancel_tasks where process = %u",
-		script_task_process(&task));
-	assert_int_equal(wire_ask(pool, sql, on_answer, &hit), 0);
-	await(&hit);
-	while (task.state != TASK_OVER)
-		go_on(&task);
-	assert_string_equal(task.error, "");
-	assert_string_equal(hit.value, "t");
-	assert_int_equal(task.stopped, 1);
-	assert_int_equal(task.resends, 1);
-}
-
-static void what_a_task_has_not_given_back_counts_as_held(void **state)
-{
-	struct script_task task = { 0 };
-	(void)state;
-	begin_to_lock(&task);
-	assert_int_equal(task.held_ns, 0);
-	assert_int_equal(script_task_held_ns(&task, task.taken_ns + 5), 5);
-	assert_int_equal(script_task_held_ns(&task, 0), 0);
+		(unsigned)target_client_key(task->client));
+	assert_int_equal(target_client_do(operator_client, sql, error), 0);
+	task->next_ns = 0; /* its client hears of the cancel from the next answer */
+	task->actor.statements[0] = "SELECT 1";
+	while (task->state != TASK_OVER)
+		step(&tasks);
+	assert_string_equal(task->error, "");
+	assert_int_equal(samples.task_count, 2);
+	assert_true(samples.tasks[0].cancelled);
+	assert_true(samples.tasks[1].completed);
+	assert_int_equal(task->actor.resends, 1);
+	tasks_end(&tasks);
+	target_client_close(operator_client);
 }
 
 #define TEST(name) cmocka_unit_test_teardown(name, stop)
@@ -382,8 +404,8 @@ int main(void)
 		TEST(a_refusal_tells_when_to_come_again),
 		TEST(a_server_that_dies_is_an_error_for_all_who_wait),
 		TEST(a_bad_setting_is_the_servers_own_line),
-		TEST(a_culprit_is_sent_again_only_after_a_cancel),
-		TEST(what_a_task_has_not_given_back_counts_as_held),
+		cmocka_unit_test_teardown(
+			a_culprit_is_sent_again_only_after_a_cancel, close_target),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

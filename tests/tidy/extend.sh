@@ -56,22 +56,21 @@ echo 'CASE(idle_hour)' >>bench/cases/cases.def
 cat >bench/cases/idle_hour.c <<'END'
 #include "bench/cases/case.h"
 
-static void plan(const struct bench_options *options, uint32_t seconds, struct case_plan *plan)
+static void plan(const struct bench_options *options, struct case_plan *plan)
 {
 	(void)options;
-	(void)seconds;
 	plan->ask = case_ask_read;
 }
 
 const struct bench_case case_idle_hour = {
-	.name = "idle-hour", .what = "nothing beside the load", .policies = "none", .seconds = 3, .plan = plan
+	.name = "idle-hour", .what = { "nothing beside the load" }, .policies = { "none" }, .seconds = 3, .plan = plan
 };
 END
 echo 'POLICY(prayer)' >>bench/policies/policies.def
 cat >bench/policies/prayer.c <<'END'
 #include "bench/policies/policy.h"
 
-const struct bench_policy policy_prayer = { .name = "prayer", .what = "hopes for the best" };
+const struct bench_policy policy_prayer = { .name = "prayer", .what = { "hopes for the best" } };
 END
 
 # A file each for the policy, the estimator, the lane, the case and the rival; policy.h, config.h and three lists.
