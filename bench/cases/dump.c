@@ -52,7 +52,9 @@ static void plan_share(double share_pct, struct case_plan *plan)
 static void plan_server(const struct bench_options *options, struct case_plan *plan)
 {
 	case_shape_plan(options, &case_culprit_shape, plan);
-	case_trigger(options, &case_dump_actor, plan);
+	struct actor rows = case_dump_actor;
+	rows.name = "rows"; /* the trigger's name in reports */
+	case_trigger(options, &rows, plan);
 	plan->rho = plan->rho * (plan->workers - 1) / plan->workers;
 	plan->archive_pools = SERVER_DUMP_POOLS;
 	case_add(plan, &case_report_actor)->statements[0] = "SELECT * FROM items";
