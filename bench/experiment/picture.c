@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "bench/report/retry_measure.h"
 #include "bench/report/plot.h"
 #include "bench/report/range_output.h"
 

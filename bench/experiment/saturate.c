@@ -104,9 +104,9 @@ static void count(struct cell *cell, const struct samples *data)
 {
 	struct measures *measures = &cell->measures;
 	*measures = (struct measures){ .throughput_qps = cell->saturation.answers_per_s,
-		.ok = cell->saturation.answered,
-		.offered = cell->saturation.answered,
-		.cancels = cell->cancels,
+		.ok = (double)cell->saturation.answered,
+		.offered = (double)cell->saturation.answered,
+		.cancels = (double)cell->cancels,
 		.culprits = data->task_count };
 	for (uint32_t i = 0; i < data->task_count; i++)
 		measures->culprits_completed += data->tasks[i].completed;

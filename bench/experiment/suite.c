@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "bench/report/retry_measure.h"
 #include "bench/experiment/attempt.h"
 #include "bench/target/data.h"
 #include "bench/policies/policy.h"
@@ -273,8 +274,8 @@ static struct policy_basis basis_of(const struct suite *suite)
 	if (!suite->reference)
 		basis.saturation_qps = suite->saturation_qps;
 	else {
-		basis.reference_p99_ms = suite->reference->measures->corrected.p99_ms;
-		basis.reference_max_ms = suite->reference->measures->corrected.max_ms;
+		basis.reference_p99_ms = suite->reference->measures->p99_ms;
+		basis.reference_max_ms = suite->reference->measures->max_ms;
 	}
 	return basis;
 }
@@ -327,8 +328,8 @@ static void measure(const struct suite *suite, const struct samples *data,
 		return;
 	}
 	struct retry_record record = retry_record_of(suite, data);
-	retry_measure(&record, &measures->retries);
-	measures->retries.figures[RETRY_query_cpu_us] = suite->query_cpu_us;
+	retry_measure(&record, measures);
+	measures->query_cpu_us = suite->query_cpu_us;
 }
 
 static int fill_trace(struct suite *suite, const struct samples *data, struct trace *trace)

@@ -76,18 +76,22 @@ static double spans_seconds(const struct spans *spans, uint64_t length_ns)
 
 static void count_outcomes(const struct samples *data, struct measures *m)
 {
-	uint64_t timed_out = 0;
-	uint64_t *const by_kind[OUTCOME_KINDS] = { &m->pending, &m->ok, &m->cancelled, &m->rejected,
-		&m->failed, &m->skipped, &timed_out };
-	m->offered = data->schedule->count;
+	uint64_t counts[OUTCOME_KINDS] = { 0 };
+	m->offered = (double)data->schedule->count;
 	for (size_t i = 0; i < data->schedule->count; i++) {
 		enum outcome_kind kind = kind_of(&data->outcomes[i]);
-		++*by_kind[kind];
-		m->sent += kind != OUTCOME_SKIPPED;
+		counts[kind]++;
 		m->late += (kind == OUTCOME_OK && !is_good(data, i)) || kind == OUTCOME_PENDING;
 		m->victims_dropped += is_dropped(kind);
 	}
-	m->drop_rate = m->offered ? (double)m->victims_dropped / (double)m->offered : 0;
+	m->ok = (double)counts[OUTCOME_OK];
+	m->cancelled = (double)counts[OUTCOME_CANCELLED];
+	m->rejected = (double)counts[OUTCOME_REJECTED];
+	m->failed = (double)counts[OUTCOME_FAILED];
+	m->skipped = (double)counts[OUTCOME_SKIPPED];
+	m->unanswered = (double)counts[OUTCOME_PENDING];
+	m->sent = m->offered - m->skipped;
+	m->drop_rate = m->offered > 0 ? m->victims_dropped / m->offered : 0;
 }
 
 static void count_in_spans(
@@ -110,22 +114,10 @@ static void count_in_spans(
 	m->late_share_during = due ? (double)(due - good) / (double)due : 0;
 }
 
+/* Of sorted values; 0 of none. */
 static double rank_ms(const uint32_t *sorted_us, size_t count, double p)
 {
-	return sorted_us[quantile_index(count, p)] / 1e3;
-}
-
-static void percentiles_of(uint32_t *values_us, size_t count, struct percentiles *out)
-{
-	*out = (struct percentiles){ 0 };
-	if (!count)
-		return;
-	sort_u32(values_us, count);
-	*out = (struct percentiles){ .p50_ms = rank_ms(values_us, count, 0.5),
-		.p90_ms = rank_ms(values_us, count, 0.9),
-		.p99_ms = rank_ms(values_us, count, 0.99),
-		.p999_ms = rank_ms(values_us, count, 0.999),
-		.max_ms = rank_ms(values_us, count, 1) };
+	return count ? sorted_us[quantile_index(count, p)] / 1e3 : 0;
 }
 
 /* What never answered counts with the time it had waited when the run ended: a lower bound. */
@@ -156,17 +148,19 @@ static void rank_latencies(const struct samples *data, struct measures *m)
 		if (kind != OUTCOME_SKIPPED && kind != OUTCOME_PENDING)
 			lag_us[sent++] = outcome->sent_us;
 	}
-	percentiles_of(values_us, answered, &m->corrected);
-	percentiles_of(uncorrected_us, answered, &m->uncorrected);
-	percentiles_of(lag_us, sent, &m->lag);
+	sort_u32(values_us, answered);
+	sort_u32(uncorrected_us, answered);
+	sort_u32(lag_us, sent);
+	m->p50_ms = rank_ms(values_us, answered, 0.5);
+	m->p99_ms = rank_ms(values_us, answered, 0.99);
+	m->p999_ms = rank_ms(values_us, answered, 0.999);
+	m->max_ms = rank_ms(values_us, answered, 1);
+	m->uncorrected_p50_ms = rank_ms(uncorrected_us, answered, 0.5);
+	m->uncorrected_p99_ms = rank_ms(uncorrected_us, answered, 0.99);
+	m->lag_p50_ms = rank_ms(lag_us, sent, 0.5);
+	m->lag_p99_ms = rank_ms(lag_us, sent, 0.99);
+	m->lag_max_ms = rank_ms(lag_us, sent, 1);
 	free(values_us);
-}
-
-static double p99_of(uint32_t *values_us, size_t count)
-{
-	struct percentiles all;
-	percentiles_of(values_us, count, &all);
-	return all.p99_ms;
 }
 
 /* What is ranked of each request that was answered or waited to the end. */
@@ -195,7 +189,8 @@ static uint32_t rank_seconds(
 				kind == OUTCOME_TIMED_OUT)
 				values_us[count++] = pick(data, at);
 		}
-		p99_ms[second] = p99_of(values_us, count);
+		sort_u32(values_us, count);
+		p99_ms[second] = rank_ms(values_us, count, 0.99);
 	}
 	uint32_t measured = values_us ? seconds : 0;
 	free(values_us);
@@ -350,17 +345,17 @@ static void judge_culprits(const struct samples *data, const struct bins *bins, 
 			m->late_s_rerun += bad_seconds(bins, rerun_ns, reign.to_ns);
 		time_culprit(data, i, bins, m);
 	}
-	if (!m->culprits)
+	if (m->culprits <= 0)
 		m->late_s = bad_seconds(bins, 0, data->length_ns);
-	m->late_s_per_culprit = m->culprits ? m->late_s / (double)m->culprits : 0;
+	m->late_s_per_culprit = m->culprits > 0 ? m->late_s / m->culprits : 0;
 }
 
 static void count_cancels(const struct samples *data, struct measures *m)
 {
-	m->cancels = data->cancel_count + data->cancels_unrecorded;
-	m->wrong_cancels = data->cancels_unrecorded;
+	m->cancels = (double)(data->cancel_count + data->cancels_unrecorded);
+	m->wrong_cancels = (double)data->cancels_unrecorded;
 	m->wasted_ms = (double)data->unrecorded_wasted_ns / NS_PER_MS;
-	m->decisions = data->decisions;
+	m->decisions = (double)data->decisions;
 	for (uint32_t i = 0; i < data->cancel_count; i++) {
 		m->wrong_cancels += data->cancels[i].label != LABEL_CULPRIT;
 		m->wasted_ms += (double)data->cancels[i].wasted_ns / NS_PER_MS;
@@ -369,9 +364,9 @@ static void count_cancels(const struct samples *data, struct measures *m)
 
 void measure_run(const struct samples *data, const struct spans *spans, struct measures *measures)
 {
-	*measures = (struct measures){ .reruns = data->reruns,
-		.resource_overloads = data->resource_overloads,
-		.regular_overloads = data->regular_overloads };
+	*measures = (struct measures){ .reruns = (double)data->reruns,
+		.resource_overloads = (double)data->resource_overloads,
+		.regular_overloads = (double)data->regular_overloads };
 	count_outcomes(data, measures);
 	count_in_spans(data, spans, measures);
 	rank_latencies(data, measures);

@@ -7,11 +7,17 @@
 
 #include "bench/machine/disturbance.h"
 #include "bench/load/samples.h"
-#include "bench/report/retry_measure.h"
+#include "bench/report/figures.h"
+#include "bench/target/target.h"
 
-#define MEASURE_CALM_BINS 10 /* recovered: so many clean bins in a row */
+#define MEASURE_BIN_NS	  100000000u /* a bin is bad when over 1 % of its requests are late */
+#define MEASURE_CALM_BINS 10	     /* recovered: so many clean bins in a row */
 #define MEASURE_SPANS_MAX 64
 #define MEASURE_TIMES_MAX 64
+
+struct span {
+	uint64_t from_ns, to_ns;
+};
 
 struct spans {
 	struct span list[MEASURE_SPANS_MAX];
@@ -24,24 +30,18 @@ struct times {
 	uint32_t count;
 };
 
-struct percentiles {
-	double p50_ms, p90_ms, p99_ms, p999_ms, max_ms;
-};
-
+/* Of one run. A figure that was not measured, or does not apply, is NAN. */
 struct measures {
-	/* Over the spans in which the culprit runs under `none`. */
-	double throughput_qps, goodput_qps, late_share_during;
-	/* Over the whole run. */
-	uint64_t offered, sent, ok, late, skipped, rejected, cancelled, failed, pending;
-	struct percentiles corrected, uncorrected, lag;
-	double drop_rate;
-	uint64_t victims_dropped;
-	double late_s, late_s_per_culprit, late_s_rerun;
-	uint64_t decisions, cancels, wrong_cancels, culprits, culprits_completed, reruns;
-	double wasted_ms;
+	union {
+		double figures[FIGURE_COUNT];
+		struct {
+#define X(name, kind, pick, when) double name;
+			FIGURES(X)
+#undef X
+		};
+	};
+	double success_pct_by_priority[TARGET_PRIORITIES]; /* where clients leave */
 	struct times detect_ms, cancel_ms, release_ms, recover_ms;
-	uint64_t resource_overloads, regular_overloads;
-	struct retry_measures retries; /* of clients that time out: these, and not those above */
 	/* Filled by whoever made the run. */
 	bool missing; /* it was not made: its reference was disturbed */
 	struct disturbance disturbance;
@@ -58,6 +58,12 @@ void measure_bins(const struct samples *data, uint32_t *due, uint32_t *late, uin
 uint32_t measure_seconds(const struct samples *data, double *p99_ms, uint32_t limit);
 /* The same of the generator's lag: how long after it was due a request was sent. */
 uint32_t measure_lags(const struct samples *data, double *p99_ms, uint32_t limit);
+
+/* Requests by when they were due, in bins; late: they did not succeed in time. */
+struct trace {
+	uint32_t *due, *late;
+	uint32_t bin_count;
+};
 
 /* A figure over repetitions. */
 struct range {

@@ -18,7 +18,6 @@ void report_row_name(
 
 static void print_disturbance(FILE *file, const struct summary *summary)
 {
-	int taken = summary->plan ? (int)RETRY_taken_ms_per_s : (int)FIGURE_taken_ms_per_s;
 	char name[REPORT_NAME_MAX];
 	for (uint32_t i = 0; i < summary->row_count; i++) {
 		report_row_name(summary, &summary->rows[i], name);
@@ -28,7 +27,8 @@ static void print_disturbance(FILE *file, const struct summary *summary)
 		return;
 	for (uint32_t i = 0; i < summary->row_count; i++) {
 		report_row_name(summary, &summary->rows[i], name);
-		range_note_taken(file, i == 0, name, &summary->rows[i].figures[taken]);
+		range_note_taken(
+			file, i == 0, name, &summary->rows[i].figures[FIGURE_taken_ms_per_s]);
 	}
 	fputc('\n', file);
 }
@@ -44,14 +44,14 @@ static void print_table(FILE *file, const struct summary *summary)
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-static int figure_count(const struct summary *summary)
+static bool is_reported(const struct summary *summary, int figure)
 {
-	return summary->plan ? (int)RETRY_FIGURE_COUNT : (int)FIGURE_COUNT;
+	return figure_infos[figure].when & summary_when(summary);
 }
 
-static const struct figure_info *figures_of(const struct summary *summary)
+static bool is_range(const struct summary *summary, int figure)
 {
-	return summary->plan ? retry_figures : summary_figures;
+	return summary->plan || figure_infos[figure].kind == FIGURE_TIME;
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -63,15 +63,14 @@ static void csv_range_names(FILE *file, const char *name)
 
 static void csv_head(FILE *file, const struct summary *summary)
 {
-	const struct figure_info *figures = figures_of(summary);
 	fputs(summary->plan ? "case,policy,rho,rate_qps"
 			    : "case,policy,setting,load_pct,rate_qps,slo_ms",
 		file);
-	for (int f = 0; f < figure_count(summary); f++)
-		if (figures[f].kind == FIGURE_TIME)
-			csv_range_names(file, figures[f].name);
-		else
-			fprintf(file, ",%s", figures[f].name);
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		if (is_reported(summary, f) && is_range(summary, f))
+			csv_range_names(file, figure_infos[f].name);
+		else if (is_reported(summary, f))
+			fprintf(file, ",%s", figure_infos[f].name);
 	for (uint32_t p = 0; summary->plan && p < TARGET_PRIORITIES; p++) {
 		char name[32];
 		snprintf(name, sizeof name, "success_pct_p%u", p);
@@ -82,15 +81,16 @@ static void csv_head(FILE *file, const struct summary *summary)
 
 static void csv_row(FILE *file, const struct summary *summary, const struct summary_row *row)
 {
-	const struct figure_info *figures = figures_of(summary);
 	fprintf(file, "%s,%s,", summary->case_name, row->policy);
 	if (summary->plan)
 		fprintf(file, "%.6g,%.6g", row->rho, row->rate_qps);
 	else
 		fprintf(file, "%s,%u,%.6g,%.6g", row->setting, row->load_pct, row->rate_qps,
 			row->slo_ms);
-	for (int f = 0; f < figure_count(summary); f++)
-		if (figures[f].kind == FIGURE_TIME)
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		if (!is_reported(summary, f))
+			continue;
+		else if (is_range(summary, f))
 			range_csv(file, &row->figures[f]);
 		else if (row->figures[f].count)
 			fprintf(file, ",%.6g", summary_value(row, (enum figure)f));
@@ -126,9 +126,10 @@ static json_t *json_row_head(const struct summary *summary, const struct summary
 static json_t *json_row(const struct summary *summary, const struct summary_row *row)
 {
 	json_t *object = json_row_head(summary, row);
-	for (int f = 0; f < figure_count(summary); f++)
-		json_object_set_new(
-			object, figures_of(summary)[f].name, range_json(&row->figures[f]));
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		if (is_reported(summary, f))
+			json_object_set_new(
+				object, figure_infos[f].name, range_json(&row->figures[f]));
 	if (summary->plan) {
 		json_t *priorities = json_array();
 		for (uint32_t p = 0; p < summary->plan->priorities; p++)

@@ -134,7 +134,7 @@ void trace_free(struct trace *trace)
 
 /* Of the requests that succeeded, from the instant each was due. */
 static void rank_latencies(
-	const struct retry_record *record, struct span span, struct retry_measures *measures)
+	const struct retry_record *record, struct span span, struct measures *measures)
 {
 	size_t requests = record->data->schedule->count;
 	double *ms = calloc(requests + 1, sizeof *ms);
@@ -145,46 +145,46 @@ static void rank_latencies(
 			ms[count++] = record->data->outcomes[i].done_us / 1e3;
 	if (count) {
 		sort_doubles(ms, count);
-		measures->figures[RETRY_p50_ms] = quantile_of(ms, count, 0.5);
-		measures->figures[RETRY_p99_ms] = quantile_of(ms, count, 0.99);
+		measures->p50_ms = quantile_of(ms, count, 0.5);
+		measures->p99_ms = quantile_of(ms, count, 0.99);
 	}
 	free(ms);
 }
 
-static void measure_healing(const struct retry_record *record, struct retry_measures *measures)
+static void measure_healing(const struct retry_record *record, struct measures *measures)
 {
 	uint64_t heals_ns = retry_heals_ns(record);
-	measures->figures[RETRY_heals] = heals_ns != UINT64_MAX;
+	measures->heals = heals_ns != UINT64_MAX;
 	if (heals_ns != UINT64_MAX)
-		measures->figures[RETRY_heal_s] = (double)(heals_ns - record->onset_ns) / NS_PER_S;
-	measures->figures[RETRY_late_s] = late_seconds(record);
+		measures->heal_s = (double)(heals_ns - record->onset_ns) / NS_PER_S;
+	measures->late_s = late_seconds(record);
 }
 
-static void count_attempts(const struct retry_record *record, double *figures)
+static void count_attempts(const struct retry_record *record, struct measures *measures)
 {
 	const struct samples *data = record->data;
 	const struct clients_counts *counts = &data->counts;
 	double seconds = (double)data->length_ns / NS_PER_S, lag_max_us = 0;
 	for (size_t i = 0; i < data->schedule->count; i++)
 		lag_max_us = fmax(lag_max_us, data->outcomes[i].sent_us);
-	figures[RETRY_offered] = (double)counts->offered;
-	figures[RETRY_attempts] = (double)counts->attempts;
-	figures[RETRY_retries] = (double)counts->retries;
-	figures[RETRY_retries_denied] = (double)counts->denied;
-	figures[RETRY_timeouts] = (double)counts->timeouts;
-	figures[RETRY_rejected] = (double)counts->refused;
-	figures[RETRY_failed] = (double)counts->errors;
-	figures[RETRY_unsent] = (double)counts->unsent;
-	figures[RETRY_in_flight_max] = data->in_flight_max;
-	figures[RETRY_lag_max_ms] = lag_max_us / 1e3;
-	figures[RETRY_server_cpu_pct] = 100 * data->target_cpu_s / seconds;
-	figures[RETRY_client_cpu_pct] = 100 * data->own_cpu_s / seconds;
-	figures[RETRY_reject_ms] = data->reject_ms;
-	figures[RETRY_reject_cpu_us] = data->reject_cpu_us;
+	measures->offered = (double)counts->offered;
+	measures->attempts = (double)counts->attempts;
+	measures->retries = (double)counts->retries;
+	measures->retries_denied = (double)counts->denied;
+	measures->timeouts = (double)counts->timeouts;
+	measures->rejected = (double)counts->refused;
+	measures->failed = (double)counts->errors;
+	measures->unsent = (double)counts->unsent;
+	measures->in_flight_max = data->in_flight_max;
+	measures->lag_max_ms = lag_max_us / 1e3;
+	measures->server_cpu_pct = 100 * data->target_cpu_s / seconds;
+	measures->client_cpu_pct = 100 * data->own_cpu_s / seconds;
+	measures->reject_ms = data->reject_ms;
+	measures->reject_cpu_us = data->reject_cpu_us;
 }
 
 /* The tasks: the trigger, and the company the target keeps meanwhile. */
-static void count_tasks(const struct retry_record *record, double *figures)
+static void count_tasks(const struct retry_record *record, struct measures *measures)
 {
 	const struct samples *data = record->data;
 	double held_ms = 0, stopped = 0, company = 0;
@@ -200,11 +200,11 @@ static void count_tasks(const struct retry_record *record, double *figures)
 				   1e6;
 	}
 	if (held_ms > 0)
-		figures[RETRY_trigger_ms] = held_ms;
+		measures->trigger_ms = held_ms;
 	if (!alone)
-		figures[RETRY_company_cancelled] = company;
+		measures->company_cancelled = company;
 	if (record->resends)
-		figures[RETRY_resends] = fmin(stopped, record->resends);
+		measures->resends = fmin(stopped, record->resends);
 }
 
 /* The first instant of the trigger at which it can have harmed anybody; 0: it never came. */
@@ -222,7 +222,7 @@ static uint64_t harm_begins_ns(const struct retry_record *record)
 	return first_ns > record->onset_ns ? first_ns : record->onset_ns;
 }
 
-static void count_cancels(const struct retry_record *record, double *figures)
+static void count_cancels(const struct retry_record *record, struct measures *measures)
 {
 	const struct samples *data = record->data;
 	uint64_t decided_ns = UINT64_MAX, harm_ns = harm_begins_ns(record);
@@ -234,34 +234,33 @@ static void count_cancels(const struct retry_record *record, double *figures)
 			cancel->decided_ns < decided_ns)
 			decided_ns = cancel->decided_ns;
 	}
-	figures[RETRY_cancels] = (double)(data->cancel_count + data->cancels_unrecorded);
-	figures[RETRY_wrong_cancels] = (double)wrong;
+	measures->cancels = (double)(data->cancel_count + data->cancels_unrecorded);
+	measures->wrong_cancels = (double)wrong;
 	if (decided_ns != UINT64_MAX && harm_ns)
-		figures[RETRY_decided_ms] = ((double)decided_ns - (double)harm_ns) / 1e6;
+		measures->decided_ms = ((double)decided_ns - (double)harm_ns) / 1e6;
 }
 
-void retry_measure(const struct retry_record *record, struct retry_measures *measures)
+void retry_measure(const struct retry_record *record, struct measures *measures)
 {
-	for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
+	for (int f = 0; f < FIGURE_COUNT; f++)
 		measures->figures[f] = NAN;
 	struct span all = { record->onset_ns, record->settled_ns };
 	struct span last = { all.to_ns - (all.to_ns - all.from_ns) / 5, all.to_ns };
 	struct tally tally = tally_of(record, all, -1);
 	double seconds = (double)(all.to_ns - all.from_ns) / NS_PER_S;
-	double *figures = measures->figures;
-	count_attempts(record, figures);
-	count_tasks(record, figures);
-	count_cancels(record, figures);
+	count_attempts(record, measures);
+	count_tasks(record, measures);
+	count_cancels(record, measures);
 	if (record->trigger)
 		measure_healing(record, measures);
-	figures[RETRY_goodput_qps] = seconds > 0 ? (double)tally.good / seconds : NAN;
-	figures[RETRY_success_pct] = 100 * share_of(tally);
+	measures->goodput_qps = seconds > 0 ? (double)tally.good / seconds : NAN;
+	measures->success_pct = 100 * share_of(tally);
 	/* against what was offered, or against what the server can do if that is less */
 	double able = fmin((double)tally.due, record->saturation_qps * seconds);
-	figures[RETRY_goodput_ratio] = able > 0 ? (double)tally.good / able : NAN;
+	measures->goodput_ratio = able > 0 ? (double)tally.good / able : NAN;
 	struct tally end = tally_of(record, last, -1);
 	able = fmin((double)end.due, record->saturation_qps * seconds / 5);
-	figures[RETRY_end_goodput_ratio] = able > 0 ? (double)end.good / able : NAN;
+	measures->end_goodput_ratio = able > 0 ? (double)end.good / able : NAN;
 	for (int p = 0; p < TARGET_PRIORITIES; p++)
 		measures->success_pct_by_priority[p] = 100 * share_of(tally_of(record, all, p));
 	rank_latencies(record, all, measures);

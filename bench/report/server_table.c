@@ -16,8 +16,8 @@ static void print_figure(FILE *file, const struct range *range, int width, int d
 /* With repetitions that differ: how many of them healed. */
 static void print_heals(FILE *file, const struct summary_row *row)
 {
-	const struct range *heals = &row->figures[RETRY_heals],
-			   *after = &row->figures[RETRY_heal_s];
+	const struct range *heals = &row->figures[FIGURE_heals],
+			   *after = &row->figures[FIGURE_heal_s];
 	if (!heals->count)
 		fprintf(file, " %8s", "-");
 	else if (heals->max == 0)
@@ -37,13 +37,13 @@ static void print_priorities(FILE *file, const struct summary_row *row, uint32_t
 static void print_row(FILE *file, const struct summary *summary, const struct summary_row *row)
 {
 	static const struct {
-		enum retry_figure figure;
+		enum figure figure;
 		int width, digits;
-	} columns[] = { { RETRY_goodput_ratio, 8, 3 }, { RETRY_end_goodput_ratio, 8, 3 },
-		{ RETRY_p99_ms, 8, 0 }, { RETRY_trigger_ms, 8, 0 }, { RETRY_attempts, 8, 0 },
-		{ RETRY_retries_denied, 8, 0 }, { RETRY_rejected, 8, 0 },
-		{ RETRY_in_flight_max, 8, 0 }, { RETRY_cancels, 7, 0 },
-		{ RETRY_server_cpu_pct, 6, 0 } };
+	} columns[] = { { FIGURE_goodput_ratio, 8, 3 }, { FIGURE_end_goodput_ratio, 8, 3 },
+		{ FIGURE_p99_ms, 8, 0 }, { FIGURE_trigger_ms, 8, 0 }, { FIGURE_attempts, 8, 0 },
+		{ FIGURE_retries_denied, 8, 0 }, { FIGURE_rejected, 8, 0 },
+		{ FIGURE_in_flight_max, 8, 0 }, { FIGURE_cancels, 7, 0 },
+		{ FIGURE_server_cpu_pct, 6, 0 } };
 	fprintf(file, "%-18s %5.0f", row->policy, row->rate_qps);
 	print_heals(file, row);
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -83,15 +83,15 @@ static void print_refusal(FILE *file, const struct summary *summary)
 {
 	for (uint32_t i = 0; i < summary->row_count; i++) {
 		const struct range *figures = summary->rows[i].figures;
-		if (!figures[RETRY_reject_cpu_us].count)
+		if (!figures[FIGURE_reject_cpu_us].count)
 			continue;
 		fprintf(file,
 			"a refusal takes %.2f ms and %.0f us of the server's CPU (%s); a full "
 			"query "
 			"%u ms of a worker and %.0f us\n",
-			figures[RETRY_reject_ms].median, figures[RETRY_reject_cpu_us].median,
+			figures[FIGURE_reject_ms].median, figures[FIGURE_reject_cpu_us].median,
 			summary->rows[i].policy, summary->plan->service_ms,
-			figures[RETRY_query_cpu_us].median);
+			figures[FIGURE_query_cpu_us].median);
 		return;
 	}
 }

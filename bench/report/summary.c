@@ -15,81 +15,15 @@
 #define MEDIAN false
 #define WORST  true
 
-const struct figure_info summary_figures[FIGURE_COUNT] = {
-#define X(name, kind, pick) [FIGURE_##name] = { #name, kind, pick },
-	SUMMARY_FIGURES(X)
-#undef X
-};
-
-const struct figure_info retry_figures[RETRY_FIGURE_COUNT] = {
-#define X(name) { #name, TIME, MEDIAN },
-	RETRY_FIGURES(X)
+const struct figure_info figure_infos[FIGURE_COUNT] = {
+#define X(name, kind, pick, when) [FIGURE_##name] = { #name, kind, pick, FIGURE_##when },
+	FIGURES(X)
 #undef X
 };
 
 static double ratio(double own, double reference)
 {
 	return reference > 0 ? own / reference : 0;
-}
-
-static void fill_ratios(double *v, const struct measures *own, const struct measures *reference)
-{
-	v[FIGURE_throughput_ratio] = ratio(own->throughput_qps, reference->throughput_qps);
-	v[FIGURE_goodput_ratio] = ratio(own->goodput_qps, reference->goodput_qps);
-	v[FIGURE_p99_ratio] = ratio(own->corrected.p99_ms, reference->corrected.p99_ms);
-}
-
-static void fill_latencies(double *v, const struct measures *own)
-{
-	v[FIGURE_p50_ms] = own->corrected.p50_ms;
-	v[FIGURE_p99_ms] = own->corrected.p99_ms;
-	v[FIGURE_p999_ms] = own->corrected.p999_ms;
-	v[FIGURE_max_ms] = own->corrected.max_ms;
-	v[FIGURE_uncorrected_p50_ms] = own->uncorrected.p50_ms;
-	v[FIGURE_uncorrected_p99_ms] = own->uncorrected.p99_ms;
-	v[FIGURE_lag_p50_ms] = own->lag.p50_ms;
-	v[FIGURE_lag_p99_ms] = own->lag.p99_ms;
-	v[FIGURE_lag_max_ms] = own->lag.max_ms;
-}
-
-static void fill_machine(double *v, const struct disturbance *own)
-{
-	v[FIGURE_own_ms_per_s] = own->own_ms;
-	v[FIGURE_others_ms_per_s] = own->others_ms;
-	v[FIGURE_run_queue_ms_per_s] = own->run_queue_ms;
-	v[FIGURE_taken_ms_per_s] = own->taken_ms;
-	v[FIGURE_disturbed_seconds] = own->disturbed_seconds;
-}
-
-static void fill_own(double *v, const struct measures *own)
-{
-#define SAME(name) v[FIGURE_##name] = (double)own->name
-	SAME(late_share_during);
-	SAME(late_s_per_culprit);
-	SAME(late_s_rerun);
-	SAME(drop_rate);
-	SAME(victims_dropped);
-	SAME(cancels);
-	SAME(wrong_cancels);
-	SAME(decisions);
-	SAME(culprits);
-	SAME(culprits_completed);
-	SAME(reruns);
-	SAME(wasted_ms);
-	SAME(resource_overloads);
-	SAME(regular_overloads);
-	SAME(throughput_qps);
-	SAME(goodput_qps);
-	SAME(offered);
-	SAME(sent);
-	SAME(ok);
-	SAME(late);
-	SAME(skipped);
-	SAME(rejected);
-	SAME(cancelled);
-	SAME(failed);
-#undef SAME
-	v[FIGURE_unanswered] = (double)own->pending;
 }
 
 /* Of the repetitions that count. */
@@ -127,21 +61,27 @@ static void fill_range(struct range *range, const double *first, size_t stride, 
 	measure_range(column, known, range);
 }
 
-static void fill_plain(struct summary_row *row, const struct measures *const *kept,
-	const struct measures *reference)
+/* Of one repetition, with what is known only beside its reference and of the machine. */
+static struct measures completed(const struct measures *own, const struct measures *reference)
 {
-	static double by_rep[OPTIONS_REPS_MAX][FIGURE_COUNT];
-	uint32_t count = row->choice.used_count;
-	memset(by_rep, 0, sizeof by_rep);
-	for (uint32_t i = 0; i < count; i++) {
-		fill_own(by_rep[i], kept[i]);
-		fill_ratios(by_rep[i], kept[i], &reference[row->choice.used[i]]);
-		fill_latencies(by_rep[i], kept[i]);
-		fill_machine(by_rep[i], &kept[i]->disturbance);
+	const struct disturbance *machine = &own->disturbance;
+	struct measures m = *own;
+	if (reference) {
+		m.throughput_ratio = ratio(own->throughput_qps, reference->throughput_qps);
+		m.goodput_ratio = ratio(own->goodput_qps, reference->goodput_qps);
+		m.p99_ratio = ratio(own->p99_ms, reference->p99_ms);
 	}
-	for (int f = 0; f < FIGURE_COUNT; f++)
-		fill_range(&row->figures[f], &by_rep[0][f], FIGURE_COUNT, count);
-	struct range *figures = row->figures;
+	m.own_ms_per_s = machine->own_ms;
+	m.others_ms_per_s = machine->others_ms;
+	m.run_queue_ms_per_s = machine->run_queue_ms;
+	m.taken_ms_per_s = machine->taken_ms;
+	m.disturbed_seconds = machine->disturbed_seconds;
+	return m;
+}
+
+static void pool_all_times(
+	struct range *figures, const struct measures *const *kept, uint32_t count)
+{
 	pool_times(&figures[FIGURE_time_to_detect_ms], kept, count,
 		offsetof(struct measures, detect_ms));
 	pool_times(&figures[FIGURE_time_to_cancel_ms], kept, count,
@@ -152,49 +92,41 @@ static void fill_plain(struct summary_row *row, const struct measures *const *ke
 		offsetof(struct measures, recover_ms));
 }
 
-static void fill_retries(struct summary_row *row, const struct measures *const *kept)
-{
-	static struct retry_measures by_rep[OPTIONS_REPS_MAX];
-	const size_t stride = sizeof *by_rep / sizeof(double);
-	uint32_t count = row->choice.used_count;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct disturbance *own = &kept[i]->disturbance;
-		double *figures = by_rep[i].figures;
-		by_rep[i] = kept[i]->retries;
-		figures[RETRY_own_ms_per_s] = own->own_ms;
-		figures[RETRY_others_ms_per_s] = own->others_ms;
-		figures[RETRY_run_queue_ms_per_s] = own->run_queue_ms;
-		figures[RETRY_taken_ms_per_s] = own->taken_ms;
-		figures[RETRY_disturbed_seconds] = own->disturbed_seconds;
-	}
-	for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
-		fill_range(&row->figures[f], &by_rep[0].figures[f], stride, count);
-	for (int p = 0; p < TARGET_PRIORITIES; p++)
-		fill_range(&row->success_pct_by_priority[p], &by_rep[0].success_pct_by_priority[p],
-			stride, count);
-}
-
 void summary_fill(struct summary_row *row, const struct measures *own,
 	const struct measures *reference, uint32_t reps)
 {
+	static struct measures by_rep[OPTIONS_REPS_MAX];
+	const size_t stride = sizeof *by_rep / sizeof(double);
 	const struct measures *kept[OPTIONS_REPS_MAX];
 	enum repetition_state states[OPTIONS_REPS_MAX];
 	for (uint32_t i = 0; i < reps; i++)
 		states[i] = state_of(&own[i], reference ? &reference[i] : NULL);
 	disturbance_choose(states, reps, &row->choice);
 	row->disturbed |= row->choice.disturbed;
-	for (uint32_t i = 0; i < row->choice.used_count; i++)
-		kept[i] = &own[row->choice.used[i]];
+	uint32_t count = row->choice.used_count;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t rep = row->choice.used[i];
+		kept[i] = &own[rep];
+		by_rep[i] = completed(kept[i], reference ? &reference[rep] : NULL);
+	}
+	for (int f = 0; f < FIGURE_COUNT; f++)
+		fill_range(&row->figures[f], &by_rep[0].figures[f], stride, count);
+	for (int p = 0; p < TARGET_PRIORITIES; p++)
+		fill_range(&row->success_pct_by_priority[p], &by_rep[0].success_pct_by_priority[p],
+			stride, count);
 	if (reference)
-		fill_plain(row, kept, reference);
-	else
-		fill_retries(row, kept);
+		pool_all_times(row->figures, kept, count);
+}
+
+enum figure_when summary_when(const struct summary *summary)
+{
+	return summary->plan ? FIGURE_LEAVE : FIGURE_WAIT;
 }
 
 double summary_value(const struct summary_row *row, enum figure figure)
 {
 	const struct range *range = &row->figures[figure];
-	return summary_figures[figure].worst ? range->max : range->median;
+	return figure_infos[figure].worst ? range->max : range->median;
 }
 
 bool summary_is_disturbed(const struct summary *summary)

@@ -20,7 +20,7 @@ static struct outcome outcomes[RATE * LENGTH_S];
 static struct schedule schedule = { .arrivals = arrivals, .count = RATE * LENGTH_S };
 static struct samples data;
 static struct retry_record record;
-static struct retry_measures measures;
+static struct measures measures;
 
 /* A hundred a second for ten seconds, all answered 20 ms after they were due; onset at 2 s. */
 static int make_requests(void **state)
@@ -53,11 +53,11 @@ static void a_run_that_was_never_ill_heals_at_once(void **state)
 {
 	(void)state;
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_heals], 1, 0);
-	assert_float_equal(measures.figures[RETRY_heal_s], 0, 0);
-	assert_float_equal(measures.figures[RETRY_goodput_ratio], 1, 1e-9);
-	assert_float_equal(measures.figures[RETRY_p50_ms], 20, 1e-9);
-	assert_float_equal(measures.figures[RETRY_late_s], 0, 0);
+	assert_float_equal(measures.heals, 1, 0);
+	assert_float_equal(measures.heal_s, 0, 0);
+	assert_float_equal(measures.goodput_ratio, 1, 1e-9);
+	assert_float_equal(measures.p50_ms, 20, 1e-9);
+	assert_float_equal(measures.late_s, 0, 0);
 }
 
 static void it_heals_where_the_last_bad_stretch_ends(void **state)
@@ -66,10 +66,10 @@ static void it_heals_where_the_last_bad_stretch_ends(void **state)
 	fail_between(2000, 3000, 1);
 	fail_between(5000, 6000, 1);
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_heal_s], 4, 1e-9);
-	assert_float_equal(measures.figures[RETRY_goodput_ratio], 0.75, 1e-9);
-	assert_float_equal(measures.figures[RETRY_end_goodput_ratio], 1, 1e-9);
-	assert_float_equal(measures.figures[RETRY_late_s], 2, 1e-9);
+	assert_float_equal(measures.heal_s, 4, 1e-9);
+	assert_float_equal(measures.goodput_ratio, 0.75, 1e-9);
+	assert_float_equal(measures.end_goodput_ratio, 1, 1e-9);
+	assert_float_equal(measures.late_s, 2, 1e-9);
 }
 
 static void it_never_heals_when_the_end_is_bad(void **state)
@@ -77,9 +77,9 @@ static void it_never_heals_when_the_end_is_bad(void **state)
 	(void)state;
 	fail_between(2000, 10000, 1);
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_heals], 0, 0);
-	assert_true(isnan(measures.figures[RETRY_heal_s]));
-	assert_float_equal(measures.figures[RETRY_end_goodput_ratio], 0, 0);
+	assert_float_equal(measures.heals, 0, 0);
+	assert_true(isnan(measures.heal_s));
+	assert_float_equal(measures.end_goodput_ratio, 0, 0);
 }
 
 static void less_than_a_second_of_health_is_not_healed(void **state)
@@ -87,7 +87,7 @@ static void less_than_a_second_of_health_is_not_healed(void **state)
 	(void)state;
 	fail_between(2000, 9250, 1);
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_heals], 0, 0);
+	assert_float_equal(measures.heals, 0, 0);
 }
 
 static void one_failure_in_twenty_is_healthy_and_one_in_five_is_not(void **state)
@@ -95,10 +95,10 @@ static void one_failure_in_twenty_is_healthy_and_one_in_five_is_not(void **state
 	(void)state;
 	fail_between(2000, 10000, 20);
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_heals], 1, 0);
+	assert_float_equal(measures.heals, 1, 0);
 	fail_between(2000, 10000, 5);
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_heals], 0, 0);
+	assert_float_equal(measures.heals, 0, 0);
 }
 
 static void what_has_not_had_its_time_is_left_out(void **state)
@@ -107,8 +107,8 @@ static void what_has_not_had_its_time_is_left_out(void **state)
 	fail_between(9000, 10000, 1);
 	record.settled_ns = 9000 * MS;
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_success_pct], 100, 0);
-	assert_float_equal(measures.figures[RETRY_heals], 1, 0);
+	assert_float_equal(measures.success_pct, 100, 0);
+	assert_float_equal(measures.heals, 1, 0);
 }
 
 static void success_is_by_priority(void **state)
@@ -137,8 +137,8 @@ static void above_capacity_goodput_is_a_share_of_capacity(void **state)
 	record.trigger = NULL;
 	fail_between(2000, 10000, 2);
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_goodput_ratio], 1, 1e-9);
-	assert_true(isnan(measures.figures[RETRY_heals]));
+	assert_float_equal(measures.goodput_ratio, 1, 1e-9);
+	assert_true(isnan(measures.heals));
 }
 
 static void a_row_has_the_range_of_what_was_measured(void **state)
@@ -148,20 +148,20 @@ static void a_row_has_the_range_of_what_was_measured(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		runs[i].disturbance = (struct disturbance){ 0 };
-		for (int f = 0; f < RETRY_FIGURE_COUNT; f++)
-			runs[i].retries.figures[f] = NAN;
+		for (int f = 0; f < FIGURE_COUNT; f++)
+			runs[i].figures[f] = NAN;
 		for (int p = 0; p < TARGET_PRIORITIES; p++)
-			runs[i].retries.success_pct_by_priority[p] = 10 * i;
-		runs[i].retries.figures[RETRY_heals] = i != 1;
+			runs[i].success_pct_by_priority[p] = 10 * i;
+		runs[i].heals = i != 1;
 	}
-	runs[0].retries.figures[RETRY_heal_s] = 3;
-	runs[2].retries.figures[RETRY_heal_s] = 5;
+	runs[0].heal_s = 3;
+	runs[2].heal_s = 5;
 	summary_fill(&row, runs, NULL, 3);
-	assert_float_equal(row.figures[RETRY_heals].median, 1, 0);
-	assert_float_equal(row.figures[RETRY_heals].min, 0, 0);
-	assert_int_equal(row.figures[RETRY_heal_s].count, 2);
-	assert_float_equal(row.figures[RETRY_heal_s].max, 5, 0);
-	assert_int_equal(row.figures[RETRY_reject_ms].count, 0);
+	assert_float_equal(row.figures[FIGURE_heals].median, 1, 0);
+	assert_float_equal(row.figures[FIGURE_heals].min, 0, 0);
+	assert_int_equal(row.figures[FIGURE_heal_s].count, 2);
+	assert_float_equal(row.figures[FIGURE_heal_s].max, 5, 0);
+	assert_int_equal(row.figures[FIGURE_reject_ms].count, 0);
 	assert_float_equal(row.success_pct_by_priority[3].median, 10, 0);
 }
 
@@ -171,16 +171,16 @@ static void a_disturbed_run_is_left_out_of_its_row(void **state)
 	static struct summary_row row, disturbed;
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		runs[i].retries.figures[RETRY_goodput_ratio] = 1 + i;
+		runs[i].goodput_ratio = 1 + i;
 	disturbance_mark(&runs[1].disturbance, "others had it");
 	summary_fill(&row, runs, NULL, 3);
 	assert_false(row.disturbed);
 	assert_int_equal(row.choice.left_out_count, 1);
 	assert_int_equal(row.choice.left_out[0], 1);
-	assert_int_equal(row.figures[RETRY_goodput_ratio].count, 2);
+	assert_int_equal(row.figures[FIGURE_goodput_ratio].count, 2);
 	summary_fill(&disturbed, &runs[1], NULL, 1);
 	assert_true(disturbed.disturbed);
-	assert_float_equal(disturbed.figures[RETRY_goodput_ratio].median, 2, 0);
+	assert_float_equal(disturbed.figures[FIGURE_goodput_ratio].median, 2, 0);
 }
 
 static void the_trigger_and_its_company_are_told_apart(void **state)
@@ -206,12 +206,12 @@ static void the_trigger_and_its_company_are_told_apart(void **state)
 	};
 	record.resends = 5;
 	retry_measure(&record, &measures);
-	assert_float_equal(measures.figures[RETRY_trigger_ms], 1900, 0);
-	assert_float_equal(measures.figures[RETRY_decided_ms], 800, 0);
-	assert_float_equal(measures.figures[RETRY_resends], 1, 0);
-	assert_float_equal(measures.figures[RETRY_company_cancelled], 1, 0);
-	assert_float_equal(measures.figures[RETRY_cancels], 2, 0);
-	assert_float_equal(measures.figures[RETRY_wrong_cancels], 1, 0);
+	assert_float_equal(measures.trigger_ms, 1900, 0);
+	assert_float_equal(measures.decided_ms, 800, 0);
+	assert_float_equal(measures.resends, 1, 0);
+	assert_float_equal(measures.company_cancelled, 1, 0);
+	assert_float_equal(measures.cancels, 2, 0);
+	assert_float_equal(measures.wrong_cancels, 1, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, make_requests)

@@ -164,7 +164,7 @@ static void every_question_is_answered_once_without_a_culprit(void **state)
 	assert_int_equal(
 		measures.offered, measures.ok + measures.skipped); /* by a late generator */
 	assert_int_equal(measures.culprits, 0);
-	assert_int_equal(measures.pending, 0);
+	assert_int_equal(measures.unanswered, 0);
 }
 
 static void each_whole_second_of_the_machine_is_kept(void **state)
