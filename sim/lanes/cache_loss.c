@@ -121,7 +121,6 @@ static void add_changes(struct sim_run *run, struct sim_services *services, enum
 }
 
 enum { BEFORE, BEFORE_HIT, AFTER, AFTER_HIT, ASKED, HEAL, FIGURES };
-static const int figures[] = { BEFORE, BEFORE_HIT, AFTER, SIM_CI95(AFTER), AFTER_HIT, ASKED };
 
 /* Seconds [from, until): hits, from what the database was asked. */
 static double asked_qps(const struct sim_service_result *database, size_t from, size_t until)
@@ -203,7 +202,7 @@ static void put_row(
 {
 	size_t healed = found[HEAL].count;
 	SIM_ROW(table, SIM_TEXT(sim_name(run, "cure", cure)));
-	SIM_PUT_FIGURES(table, found, figures);
+	sim_put_figures(table, found, HEAL);
 	sim_put(table, SIM_INT(healed));
 	sim_put(table, healed == run->seeds ? SIM_REAL(sim_stats_mean(&found[HEAL]))
 					    : SIM_TEXT(healed > 0 ? "some never" : "never"));
@@ -212,7 +211,7 @@ static void put_row(
 int sim_cache_loss_run(struct sim_run *run)
 {
 	static const char columns[] =
-		"cure|before_qps goodput|before_hit_pct:1|after_qps goodput|ci95 +-|"
+		"cure|before_qps goodput|before_hit_pct:1|after_qps goodput|ci95:0~ +-|"
 		"after_hit_pct:1|database_asked_qps after|healed seeds|"
 		"heal_s:1 after the loss";
 	struct sim_table *table =

@@ -47,13 +47,11 @@ const struct sim_key sim_cancel_tree_keys[] = {
 
 static const char columns[] =
 	"target|children|link|lease_ms|first_release_ms:1 from the tables' taking|"
-	"last_release_ms:1|last_release_ci95:1 +-|late_s:2|late_s_ci95:2 +-|"
+	"last_release_ms:1|last_release_ci95:1~ +-|late_s:2|late_s_ci95:2~ +-|"
 	"cancels:1 by the core|wrong_cancels:1|orphan_s:2 held for a dead root|"
-	"root_stopped_ms:1";
+	"root_stopped_ms:1?";
 
 enum { FIRST, LAST, LATE, CANCELS, WRONG, ORPHAN, STOPPED, FIGURES };
-static const int figures[] = { FIRST, LAST, SIM_CI95(LAST), LATE, SIM_CI95(LATE), CANCELS, WRONG,
-	ORPHAN, SIM_IF_ANY(STOPPED) };
 
 struct setup {
 	int64_t target, children, lease_ms, link;
@@ -162,7 +160,7 @@ static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_se
 	SIM_ROW(table, SIM_TEXT(sim_name(run, "target", s->target)),
 		SIM_TEXT(sim_name(run, "children", s->children)),
 		SIM_TEXT(sim_name(run, "link", s->link)), SIM_INT(s->lease_ms));
-	SIM_PUT_FIGURES(table, sums, figures);
+	sim_put_figures(table, sums, FIGURES);
 	sim_plot_point(series, (double)s->link, sim_stats_mean(&sums[LAST]) / 1e3);
 	return 0;
 }

@@ -37,13 +37,11 @@ const struct sim_key sim_convoy_keys[] = {
 };
 
 static const char columns[] =
-	"holder|cancellable|first_target share of seeds|decided_ms:1 from the stall|"
-	"drained_ms:1 from the stall|late_s:2|late_s_ci95:2 +-|in_slo_pct:2|cancels:1|"
+	"holder|cancellable|first_target share of seeds|decided_ms:1? from the stall|"
+	"drained_ms:1? from the stall|late_s:2|late_s_ci95:2~ +-|in_slo_pct:2|cancels:1|"
 	"wrong_cancels:1|wasted_s:2|holder_done|waiter_done";
 
 enum { DECIDED, DRAINED, LATE, SLO, CANCELS, WRONG, WASTED, FIGURES };
-static const int figures[] = { SIM_IF_ANY(DECIDED), SIM_IF_ANY(DRAINED), LATE, SIM_CI95(LATE), SLO,
-	CANCELS, WRONG, WASTED };
 
 struct setup {
 	int64_t holder, cancellable;
@@ -157,7 +155,7 @@ static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_
 	SIM_ROW(table, SIM_TEXT(sim_name(run, "holder", setup->holder)),
 		SIM_TEXT(sim_name(run, "cancellable", setup->cancellable)));
 	put_first(table, &s);
-	SIM_PUT_FIGURES(table, s.figures, figures);
+	sim_put_figures(table, s.figures, FIGURES);
 	sim_plot_point(series, (double)setup->cancellable, sim_stats_mean(&s.figures[LATE]));
 	sim_put(table, SIM_INT(s.holder_done));
 	sim_put(table, SIM_INT(s.waiter_done));

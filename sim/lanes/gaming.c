@@ -130,8 +130,6 @@ enum {
 	STARVED,
 	FIGURES
 }; /* LOW …: honest users */
-static const int figures[] = { HONEST, GAMER, SIM_CI95(GAMER), RELOGINS, GOODPUT, LOW, MEDIAN, HIGH,
-	STARVED };
 
 static double share_pct(const struct user *user)
 {
@@ -204,7 +202,7 @@ static int play(struct sim_run *run, enum scheme scheme, uint64_t seed, struct s
 }
 
 static const char columns[] =
-	"scheme|honest_pct:1 success|gamer_pct:1 success|gamer_ci95:1 +-|"
+	"scheme|honest_pct:1 success|gamer_pct:1 success|gamer_ci95:1~ +-|"
 	"relogins_per_s:1|goodput_qps:1|p5_pct:1 honest users|median_pct:1 honest users|"
 	"p95_pct:1 honest users|starved_pct:1 honest users";
 
@@ -230,7 +228,7 @@ int sim_gaming_run(struct sim_run *run)
 			sim_progress(run, ++done, count * run->seeds);
 		}
 		SIM_ROW(table, SIM_TEXT(sim_name(run, "scheme", scheme)));
-		SIM_PUT_FIGURES(table, found, figures);
+		sim_put_figures(table, found, FIGURES);
 	}
 	sim_note(run->report, "A relogin is a login, the request of the highest priority; its own "
 			      "cost is not charged here, so the dice look better than they are.");

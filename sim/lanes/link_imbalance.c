@@ -261,7 +261,6 @@ static void simulate(struct sim_run *run, enum pool pool, uint64_t seed, struct 
 }
 
 enum { ANSWERED, LATE, BUSIEST, FIGURES };
-static const int figures[] = { ANSWERED, LATE, SIM_CI95(LATE), BUSIEST };
 
 static void add_phase(
 	struct sim_stats *found, const struct second *seconds, size_t from, size_t until)
@@ -283,12 +282,12 @@ static void put_row(struct sim_run *run, struct sim_table *table, enum pool pool
 	const struct sim_stats *found)
 {
 	SIM_ROW(table, SIM_TEXT(sim_name(run, "pool", pool)), SIM_TEXT(phase));
-	SIM_PUT_FIGURES(table, found, figures);
+	sim_put_figures(table, found, FIGURES);
 }
 
 int sim_link_imbalance_run(struct sim_run *run)
 {
-	static const char columns[] = "pool|phase|answered_qps|late_pct:1|ci95:1 +-|"
+	static const char columns[] = "pool|phase|answered_qps|late_pct:1|ci95:1~ +-|"
 				      "busiest_link_pct:1 of the requests";
 	struct sim_table *table = sim_table(run, "link_imbalance",
 		"Before, and long after, one link was slow for a moment", columns);

@@ -42,8 +42,6 @@ struct setup {
 static const char *const paced_by[] = { "rerun", "burst", "release_wait_ms", "pause", NULL };
 
 enum { LATE, WAVE, IN_SLO, LAST, CANCELS, WRONG, RERUNS, FIGURES };
-static const int figures[] = { LATE, SIM_CI95(LATE), WAVE, SIM_CI95(WAVE), IN_SLO, LAST, CANCELS,
-	WRONG, RERUNS };
 
 static void draw_request(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
 {
@@ -123,7 +121,7 @@ static void describe(struct sim_trial *trial)
 
 static const char columns[] =
 	"culprits|policy|pause_ms|release_wait_ms|burst|rerun|late_s:2 first wave|"
-	"late_s_ci95:2 +-|second_wave_late_s:2|second_wave_ci95:2 +-|in_slo_pct:2|"
+	"late_s_ci95:2~ +-|second_wave_late_s:2|second_wave_ci95:2~ +-|in_slo_pct:2|"
 	"last_release_s:2 of the first wave|cancels:1|wrong_cancels:1|reruns:1";
 
 static int run_setup(
@@ -139,7 +137,7 @@ static int run_setup(
 		sim_put(table, s->watched ? SIM_INT(paces[i]) : SIM_NONE);
 	}
 	sim_put(table, SIM_BOOL(s->rerun));
-	SIM_PUT_FIGURES(table, sums, figures);
+	sim_put_figures(table, sums, FIGURES);
 	*late_s = sim_stats_mean(&sums[LATE]) + sim_stats_mean(&sums[WAVE]);
 	return 0;
 }

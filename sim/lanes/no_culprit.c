@@ -31,11 +31,10 @@ const struct sim_key sim_no_culprit_keys[] = {
 };
 
 static const char columns[] =
-	"load_pct|slots|service|cancels all seeds|goodput_qps:1|goodput_ci95:1 +-|"
+	"load_pct|slots|service|cancels all seeds|goodput_qps:1|goodput_ci95:1~ +-|"
 	"late_s:2|suspect_pct:1 of windows|regular_pct:1 announced|resource_pct:1";
 
 enum { GOODPUT, LATE, SUSPECT, REGULAR, RESOURCE, FIGURES };
-static const int figures[] = { GOODPUT, SIM_CI95(GOODPUT), LATE, SUSPECT, REGULAR, RESOURCE };
 
 struct sums {
 	struct sim_stats figures[FIGURES];
@@ -119,7 +118,7 @@ static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_se
 		return -1;
 	SIM_ROW(table, SIM_INT(s->load_pct), SIM_TEXT(sim_name(run, "slots", s->slots)),
 		SIM_TEXT(sim_name(run, "service", s->shape)), SIM_INT(sums.cancels));
-	SIM_PUT_FIGURES(table, sums.figures, figures);
+	sim_put_figures(table, sums.figures, FIGURES);
 	sim_plot_point(series, (double)s->load_pct, sim_stats_mean(&sums.figures[REGULAR]));
 	*cancels += sums.cancels;
 	return 0;

@@ -23,7 +23,6 @@ static const char columns[] =
 	"p99_ci95:1 +-";
 
 enum { ANSWERED, DURING, P50, P99, P999, FIGURES };
-static const int figures[] = { ANSWERED, DURING, P50, P99, P999, SIM_CI95(P99) };
 
 struct view { /* one way to count */
 	struct sim_stats figures[FIGURES];
@@ -82,7 +81,8 @@ static void put_view(
 	struct sim_table *table, const char *clients, int64_t users, const struct view *view)
 {
 	SIM_ROW(table, SIM_TEXT(clients), users > 0 ? SIM_INT(users) : SIM_NONE);
-	SIM_PUT_FIGURES(table, view->figures, figures);
+	sim_put_figures(table, view->figures, FIGURES);
+	sim_put(table, SIM_REAL(sim_stats_ci95(&view->figures[P99])));
 }
 
 int sim_omission_run(struct sim_run *run)

@@ -43,9 +43,9 @@ const struct sim_key sim_wrong_progress_keys[] = {
 };
 
 static const char columns[] =
-	"scene|reported|choose|estimator|most_left_pct:1|most_left_ci95:1 +-|best_pct:1|"
-	"best_ci95:1 +-|regret_s:2 late - the best's|regret_ci95:2 +-|"
-	"late_s:2 all cancels|late_s_ci95:2 +-|cancels:1|wrong_cancels:1 a request|"
+	"scene|reported|choose|estimator|most_left_pct:1?|most_left_ci95:1~? +-|best_pct:1?|"
+	"best_ci95:1~? +-|regret_s:2? late - the best's|regret_ci95:2~? +-|"
+	"late_s:2 all cancels|late_s_ci95:2~ +-|cancels:1|wrong_cancels:1 a request|"
 	"no_cancel_pct:1";
 
 struct oracle { /* of one scene and seed: late bins when only that task is cancelled */
@@ -53,9 +53,6 @@ struct oracle { /* of one scene and seed: late bins when only that task is cance
 };
 
 enum { MOST_LEFT, BEST, REGRET, LATE, CANCELS, WRONG, NO_CANCEL, FIGURES };
-static const int figures[] = { SIM_IF_ANY(MOST_LEFT), SIM_IF_ANY(SIM_CI95(MOST_LEFT)),
-	SIM_IF_ANY(BEST), SIM_IF_ANY(SIM_CI95(BEST)), SIM_IF_ANY(REGRET),
-	SIM_IF_ANY(SIM_CI95(REGRET)), LATE, SIM_CI95(LATE), CANCELS, WRONG, NO_CANCEL };
 
 struct combination {
 	int64_t scene, reported, choose, estimator;
@@ -178,7 +175,7 @@ static int run_combination(struct sim_run *run, struct sim_table *table, struct 
 		SIM_TEXT(sim_name(run, "reported", c->reported)),
 		SIM_TEXT(sim_name(run, "choose", c->choose)),
 		SIM_TEXT(sim_name(run, "estimator", c->estimator)));
-	SIM_PUT_FIGURES(table, sums, figures);
+	sim_put_figures(table, sums, FIGURES);
 	if (sums[MOST_LEFT].count)
 		sim_plot_point(series, (double)c->reported, sim_stats_mean(&sums[MOST_LEFT]));
 	return 0;

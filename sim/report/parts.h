@@ -8,6 +8,7 @@
 struct sim_head { /* a column; owns its strings */
 	char *name, *note;
 	int decimals;
+	bool interval, if_any; /* for sim_put_figures */
 };
 
 struct sim_table {

@@ -96,7 +96,7 @@ struct sim_table *sim_table(
 	return sim_report_table(run->report, name, title, SIM_TABLE_ALL, columns);
 }
 
-/* "name:decimals note" */
+/* "name:decimals~? note" */
 static struct sim_head head_of(char *text)
 {
 	struct sim_head head = { .name = strsep(&text, " ") };
@@ -105,6 +105,8 @@ static struct sim_head head_of(char *text)
 	if (colon) {
 		*colon = '\0';
 		head.decimals = colon[1] - '0';
+		head.interval = strchr(colon + 1, '~');
+		head.if_any = strchr(colon + 1, '?');
 	}
 	head.name = sim_copy_text(head.name);
 	return head;
@@ -160,14 +162,17 @@ void sim_put_row(struct sim_table *table, const struct sim_cell *cells, size_t c
 		sim_put(table, cells[i]);
 }
 
-void sim_put_figures(
-	struct sim_table *table, const struct sim_stats *stats, const int *figures, size_t count)
+void sim_put_figures(struct sim_table *table, const struct sim_stats *stats, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct sim_stats *of = &stats[figures[i] & 0xff];
-		bool known = !(figures[i] & SIM_IF_ANY(0)) || of->count > 0;
-		bool width = figures[i] & SIM_CI95(0);
-		double value = width ? sim_stats_ci95(of) : sim_stats_mean(of);
+	const struct sim_head *head = &table->columns[table->next_column];
+	const struct sim_head *end = &table->columns[table->column_count];
+	for (const struct sim_stats *last = stats + count; head < end; head++) {
+		if (!head->interval && stats == last)
+			return;
+		stats += !head->interval;
+		double value =
+			head->interval ? sim_stats_ci95(stats - 1) : sim_stats_mean(stats - 1);
+		bool known = !head->if_any || stats[-1].count > 0;
 		sim_put(table, known ? SIM_REAL(value) : SIM_NONE);
 	}
 }

@@ -36,7 +36,8 @@ void sim_report_free(struct sim_report *report);
  * A new table; all strings are copied. Lives with the report. Its columns are written in one text,
  * `name:decimals note` each, divided by |. A name ends in its unit where it has one
  * (time_to_release_ms). Decimals [0] are those of real values; the note [none] stands under the name
- * in text.
+ * in text. Where sim_put_figures fills a column, ~ behind the decimals marks half the width of the
+ * 95 % interval of the mean before it, and ? one that is none, not 0, where nothing was added.
  */
 struct sim_table *sim_report_table(struct sim_report *report, const char *name, const char *title,
 	enum sim_table_use use, const char *columns);
@@ -79,14 +80,8 @@ void sim_put(struct sim_table *table, struct sim_cell cell); /* a text is copied
 		sizeof((struct sim_cell[]){ __VA_ARGS__ }) / sizeof(struct sim_cell))
 void sim_put_row(struct sim_table *table, const struct sim_cell *cells, size_t count);
 
-/* Figures of a row from the statistics over seeds. A figure is an index into `stats`, and stands for
- * the mean unless it is marked. */
-#define SIM_CI95(i)   ((i) | 0x100) /* half the width of the 95 % interval of the mean */
-#define SIM_IF_ANY(i) ((i) | 0x200) /* none, not 0, where nothing was added */
-void sim_put_figures(
-	struct sim_table *table, const struct sim_stats *stats, const int *figures, size_t count);
-#define SIM_PUT_FIGURES(table, stats, figures)                                                     \
-	sim_put_figures(table, stats, figures, sizeof(figures) / sizeof(*(figures)))
+/* The next cells of a row: `count` means over seeds, and the intervals of columns marked ~. */
+void sim_put_figures(struct sim_table *table, const struct sim_stats *stats, size_t count);
 
 /* One named value, top level in JSON, a line of its own in text; none is "never", null in JSON. */
 void sim_fact(struct sim_report *report, const char *name, struct sim_cell cell);

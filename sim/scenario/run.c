@@ -9,7 +9,7 @@
 #include "sim/scenario/parts.h"
 
 static const char client_columns[] =
-	"goodput_qps:1|goodput_ci95:1 +-|success_pct:1|attempts_qps:1|"
+	"goodput_qps:1|goodput_ci95:1~ +-|success_pct:1|attempts_qps:1|"
 	"p50_ms:1 from schedule|p99_ms:1 from schedule|p99_send_ms:1 from sending|"
 	"p99_ci95:1 +-";
 
@@ -24,11 +24,8 @@ struct sweep_state {
 };
 
 enum { GOODPUT, SUCCESS, ATTEMPTS, P50, P99, P99_SEND, CLIENT_STATS };
-static const int client_figures[] = { GOODPUT, SIM_CI95(GOODPUT), SUCCESS, ATTEMPTS, P50, P99,
-	P99_SEND, SIM_CI95(P99) };
 
 enum { ARRIVALS, REJECTED, BUSY, QUEUING, WASTED, HIT, SERVICE_STATS };
-static const int service_figures[] = { ARRIVALS, REJECTED, BUSY, QUEUING, WASTED, HIT };
 
 struct client_stats {
 	struct sim_stats of[CLIENT_STATS];
@@ -248,7 +245,8 @@ static int run_point(struct sim_run *run, struct sweep_state *state, struct tabl
 	size_t count = names_of(state->scenario, SECTION_CLIENTS, names);
 	for (size_t i = 0; i < count; i++) {
 		begin_row(tables->clients, state, names[i]);
-		SIM_PUT_FIGURES(tables->clients, clients[i].of, client_figures);
+		sim_put_figures(tables->clients, clients[i].of, CLIENT_STATS);
+		sim_put(tables->clients, SIM_REAL(sim_stats_ci95(&clients[i].of[P99])));
 		if (tables->series)
 			sim_plot_point(tables->series[state->at[1] * count + i], x_of(state),
 				sim_stats_mean(&clients[i].of[GOODPUT]));
@@ -256,7 +254,7 @@ static int run_point(struct sim_run *run, struct sweep_state *state, struct tabl
 	count = names_of(state->scenario, SECTION_SERVICE, names);
 	for (size_t i = 0; i < count; i++) {
 		begin_row(tables->services, state, names[i]);
-		SIM_PUT_FIGURES(tables->services, services[i].of, service_figures);
+		sim_put_figures(tables->services, services[i].of, SERVICE_STATS);
 	}
 	return 0;
 }
