@@ -107,6 +107,7 @@ static void put_windows(struct sim_run *run, struct row *rows, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		results[i].single = rows[i].setup.single;
 		results[i].windows = rows[i].result.windows;
+		results[i].backlog = sim_windows_backlog(&results[i].windows);
 		results[i].value = (int64_t)i;
 		snprintf(results[i].label, sizeof(results[i].label), "%s %s",
 			sim_name(run, "gate", rows[i].setup.gate),
@@ -115,6 +116,8 @@ static void put_windows(struct sim_run *run, struct row *rows, size_t count)
 	}
 	sim_single_windows(run, results, count, "run");
 	sim_single_plots(run, results, count);
+	for (size_t i = 0; i < count; i++)
+		free(results[i].backlog);
 	free(results);
 }
 

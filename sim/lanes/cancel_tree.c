@@ -9,7 +9,6 @@
 
 #include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
-#include "sim/setups/world_keys.h"
 
 #define ROOT_NS (10 * SIM_NS_PER_S)
 #define TABLES	4

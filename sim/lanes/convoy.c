@@ -8,7 +8,6 @@
 
 #include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
-#include "sim/setups/world_keys.h"
 
 #define HOLDER_NS (10 * SIM_NS_PER_S)
 #define WAITER_NS (12 * SIM_NS_PER_S)

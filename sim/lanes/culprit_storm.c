@@ -8,7 +8,6 @@
 
 #include "sim/lanes/lanes.h"
 #include "sim/setups/storm.h"
-#include "sim/setups/storm_map.h"
 #include "sim/setups/storm_policy.h"
 #include "sim/setups/trial.h"
 

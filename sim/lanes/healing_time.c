@@ -18,26 +18,21 @@ const struct sim_key sim_healing_time_keys[] = {
 	{ 0 },
 };
 
-static int64_t heal_second(
-	struct sim_run *run, const struct cancel_bucket_options *bucket, enum sim_end *end)
+/* The second it heals in, or how it ends. */
+static struct sim_cell heal(
+	struct sim_run *run, const struct sim_budget_options *budget, int64_t *second)
 {
-	struct sim_guard_options options = { .budget = { .kind = SIM_BUDGET_BUCKET,
-						     .bucket = *bucket } };
+	struct sim_guard_options options = { .budget = *budget };
 	struct sim_single single = sim_single_read(run, (uint64_t)sim_int(run, "load"));
+	enum sim_end end = SIM_METASTABLE;
 	struct sim_guard guard;
-	int64_t second = -1;
-	if (sim_guard_init(&guard, &options) < 0)
-		return -1;
-	*end = sim_single_try(run, &single, &guard, &second, "%llu retries a second",
-		(unsigned long long)bucket->rate);
-	return second;
-}
-
-static int64_t heal_second_burst(
-	struct sim_run *run, uint64_t budget, uint64_t burst, enum sim_end *end)
-{
-	struct cancel_bucket_options bucket = { .rate = budget, .burst = burst };
-	return heal_second(run, &bucket, end);
+	*second = -1;
+	if (sim_guard_init(&guard, &options) == 0)
+		end = sim_single_try(run, &single, &guard, second, "%llu retries a second",
+			(unsigned long long)budget->bucket.rate);
+	if (*second >= 0)
+		return SIM_INT(*second);
+	return SIM_TEXT(end == SIM_UNDECIDED ? "undecided" : "never");
 }
 
 /* end + (D−T)(L+b)/(C−L−b) + T·C/(C−L); negative when the budget does not fit into the headroom. */
@@ -53,13 +48,6 @@ static double formula_s(struct sim_run *run, double budget)
 		return -1.0;
 	return end + (outage - timeout) * (load + budget) / headroom +
 	       timeout * capacity / (capacity - load);
-}
-
-static struct sim_cell second_of(int64_t second, enum sim_end end)
-{
-	if (second >= 0)
-		return SIM_INT(second);
-	return SIM_TEXT(end == SIM_UNDECIDED ? "undecided" : "never");
 }
 
 static struct sim_cell formula_of(double seconds)
@@ -79,12 +67,16 @@ static void budgets(struct sim_run *run)
 	double headroom = 1e9 / (double)sim_int(run, "service_ns") - (double)sim_int(run, "load");
 	for (size_t i = 0; i < sim_count(run, "budget"); i++) {
 		uint64_t budget = (uint64_t)sim_item(run, "budget", i);
-		enum sim_end end = SIM_METASTABLE, drip_end = SIM_METASTABLE;
-		int64_t second = heal_second_burst(run, budget, 0, &end);
-		int64_t drip = heal_second_burst(run, budget, 1, &drip_end);
+		struct sim_budget_options full = { .kind = SIM_BUDGET_BUCKET,
+			.bucket = { .rate = budget } };
+		struct sim_budget_options drip = full;
+		int64_t second, drip_second;
+		drip.bucket.burst = 1;
+		struct sim_cell heals = heal(run, &full, &second);
+		struct sim_cell drips = heal(run, &drip, &drip_second);
 		double predicted = formula_s(run, (double)budget);
-		SIM_ROW(table, SIM_INT(budget), second_of(second, end), formula_of(predicted),
-			SIM_REAL(headroom - (double)budget), second_of(drip, drip_end));
+		SIM_ROW(table, SIM_INT(budget), heals, formula_of(predicted),
+			SIM_REAL(headroom - (double)budget), drips);
 		if (second >= 0)
 			sim_plot_point(measured, (double)budget, (double)second);
 		if (predicted >= 0.0)
@@ -93,40 +85,6 @@ static void budgets(struct sim_run *run)
 }
 
 /* ---- Budgets as a share of originals ---- */
-
-/* A token bucket filled by `share_pct` of the load, its cap one second's worth. */
-static int64_t bucket_share(struct sim_run *run, int64_t share_pct, enum sim_end *end)
-{
-	uint64_t percents = (uint64_t)sim_int(run, "load") * (uint64_t)share_pct;
-	struct cancel_bucket_options bucket = {
-		.rate = percents,
-		.per_ns = 100 * SIM_NS_PER_S,
-		.burst = (percents + 99) / 100,
-	};
-	return heal_second(run, &bucket, end);
-}
-
-static int64_t finagle_share(struct sim_run *run, int64_t share_pct, enum sim_end *end)
-{
-	struct sim_guard_options options = {
-		.budget = { .kind = SIM_BUDGET_FINAGLE,
-			.share_ppm = (uint32_t)share_pct * 10000,
-			.no_reserve = true },
-	};
-	struct sim_guard guard;
-	struct sim_policy policy;
-	struct sim_causal_options causal = { .policy = &policy, .events_limit = run->events_limit };
-	struct sim_single single = sim_single_read(run, (uint64_t)sim_int(run, "load"));
-	struct sim_windows windows;
-	int64_t second;
-	if (sim_guard_init(&guard, &options) < 0)
-		return -1;
-	policy = sim_guard_policy(&guard);
-	sim_causal(&single, &causal, &windows, NULL);
-	*end = sim_single_end(&windows, &single, &second);
-	sim_windows_free(&windows);
-	return second;
-}
 
 static void shares(struct sim_run *run)
 {
@@ -138,11 +96,20 @@ static void shares(struct sim_run *run)
 	for (size_t i = 0; i < sim_count(run, "share_pct"); i++) {
 		int64_t share = sim_item(run, "share_pct", i);
 		double rate = (double)sim_int(run, "load") * (double)share / 100.0;
-		enum sim_end bucket_end = SIM_METASTABLE, finagle_end = SIM_METASTABLE;
-		int64_t bucket = bucket_share(run, share, &bucket_end);
-		int64_t finagle = finagle_share(run, share, &finagle_end);
-		SIM_ROW(table, SIM_INT(share), SIM_REAL(rate), second_of(bucket, bucket_end),
-			formula_of(formula_s(run, rate)), second_of(finagle, finagle_end));
+		uint64_t percents = (uint64_t)(sim_int(run, "load") * share);
+		/* Filled by a share of the load, its cap one second's worth. */
+		struct sim_budget_options bucket = { .kind = SIM_BUDGET_BUCKET,
+			.bucket = { .rate = percents,
+				.per_ns = 100 * SIM_NS_PER_S,
+				.burst = (percents + 99) / 100 } };
+		struct sim_budget_options finagle = { .kind = SIM_BUDGET_FINAGLE,
+			.share_ppm = (uint32_t)share * 10000,
+			.no_reserve = true };
+		int64_t second;
+		struct sim_cell bucket_heals = heal(run, &bucket, &second);
+		struct sim_cell finagle_heals = heal(run, &finagle, &second);
+		SIM_ROW(table, SIM_INT(share), SIM_REAL(rate), bucket_heals,
+			formula_of(formula_s(run, rate)), finagle_heals);
 	}
 }
 

@@ -32,27 +32,22 @@ static enum sim_end try_load(struct search *search, uint64_t load)
 		(unsigned long long)load);
 }
 
-/* The largest load in [0, capacity] that heals; 0 when none does. */
-static uint64_t largest_load(struct search *search, uint64_t capacity)
+static bool heals(void *search, uint64_t load)
 {
-	uint64_t heals = 0, fails = capacity + 1;
-	while (fails - heals > 1) {
-		uint64_t middle = heals + (fails - heals) / 2;
-		if (try_load(search, middle) == SIM_HEALED)
-			heals = middle;
-		else
-			fails = middle;
-	}
-	return heals;
+	return try_load(search, load) == SIM_HEALED;
+}
+
+/* The largest load in [0, capacity] that heals; 0 when none does. */
+static uint64_t largest_load(struct search *search, double capacity)
+{
+	return sim_largest((uint64_t)capacity + 1, heals, search);
 }
 
 static void put_row(struct sim_table *table, struct search *search, double capacity)
 {
-	uint64_t load = largest_load(search, (uint64_t)capacity);
+	uint64_t load = largest_load(search, capacity);
 	SIM_ROW(table, SIM_INT(search->retries), SIM_INT(load));
-	sim_put(table, load > 0 && try_load(search, load) == SIM_HEALED
-			       ? SIM_INT(search->heal_second)
-			       : SIM_NONE);
+	sim_put(table, load > 0 && heals(search, load) ? SIM_INT(search->heal_second) : SIM_NONE);
 	sim_put(table, SIM_REAL(capacity / (1.0 + search->retries)));
 	sim_put(table, SIM_INT((int64_t)load + 1));
 	sim_put(table, SIM_TEXT(sim_end_name(try_load(search, load + 1))));
@@ -74,8 +69,7 @@ int sim_hidden_capacity_run(struct sim_run *run)
 	for (size_t i = 0; i < count; i++) {
 		struct search search = { run, (uint32_t)sim_item(run, "retries", i), -1 };
 		put_row(table, &search, capacity);
-		sim_plot_point(measured, search.retries,
-			(double)largest_load(&search, (uint64_t)capacity));
+		sim_plot_point(measured, search.retries, (double)largest_load(&search, capacity));
 		sim_plot_point(theory, search.retries, capacity / (1.0 + search.retries));
 		sim_progress(run, i + 1, count);
 	}

@@ -256,7 +256,7 @@ static void simulate(struct sim_run *run, enum pool pool, uint64_t seed, struct 
 		else
 			on_transferred(&l, event.at_ns, event.who, &seconds[at]);
 	}
-	sim_report_bound(run, sim_name(run, "pool", pool), &clock);
+	sim_note_bound(run, sim_clock_bound(&clock), "%s:", sim_name(run, "pool", pool));
 	links_free(&l);
 }
 

@@ -8,7 +8,6 @@
 
 #include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
-#include "sim/setups/world_keys.h"
 
 #define TABLES	 64
 #define START_NS (10 * SIM_NS_PER_S)

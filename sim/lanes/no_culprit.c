@@ -7,7 +7,6 @@
 
 #include "sim/lanes/lanes.h"
 #include "sim/setups/trial.h"
-#include "sim/setups/world_keys.h"
 
 enum { TRACKED, UNTRACKED };
 enum { FIXED, EXPONENTIAL };

@@ -21,37 +21,29 @@ const struct sim_key sim_trigger_intensity_keys[] = {
 
 static const char columns[] = "load_qps|survives_ms|any_start_ms|formula_ms|utilisation_pct:1";
 
-static bool survives(struct sim_run *run, struct sim_single single, uint64_t outage_ms)
+struct search {
+	struct sim_run *run;
+	struct sim_single single;
+};
+
+static bool survives(void *state, uint64_t outage_ms)
 {
+	struct search *search = state;
 	int64_t second;
-	single.outage_ns = outage_ms * SIM_NS_PER_MS;
-	return sim_single_try(run, &single, NULL, &second, "an outage of %llu ms",
+	search->single.outage_ns = outage_ms * SIM_NS_PER_MS;
+	return sim_single_try(search->run, &search->single, NULL, &second, "an outage of %llu ms",
 		       (unsigned long long)outage_ms) == SIM_HEALED;
 }
 
-/* The longest outage below `fails_ms` that heals. */
-static uint64_t longest(struct sim_run *run, const struct sim_single *single, uint64_t fails_ms)
-{
-	uint64_t heals_ms = 0;
-	while (fails_ms - heals_ms > 1) {
-		uint64_t middle_ms = heals_ms + (fails_ms - heals_ms) / 2;
-		if (survives(run, *single, middle_ms))
-			heals_ms = middle_ms;
-		else
-			fails_ms = middle_ms;
-	}
-	return heals_ms;
-}
-
 /* The longest that heals wherever in the gap between two arrivals it starts. */
-static uint64_t longest_any_start(
-	struct sim_run *run, struct sim_single single, uint64_t longest_ms)
+static uint64_t longest_any_start(struct search search, uint64_t longest_ms)
 {
-	uint64_t starts = (uint64_t)sim_int(run, "starts"), first_ns = single.outage_start_ns;
+	uint64_t starts = (uint64_t)sim_int(search.run, "starts");
+	uint64_t first_ns = search.single.outage_start_ns;
 	for (uint64_t i = 0; i < starts; i++) {
-		single.outage_start_ns = first_ns + single.interval_ns * i / starts;
-		if (longest_ms > 0 && !survives(run, single, longest_ms))
-			longest_ms = longest(run, &single, longest_ms);
+		search.single.outage_start_ns = first_ns + search.single.interval_ns * i / starts;
+		if (longest_ms > 0 && !survives(&search, longest_ms))
+			longest_ms = sim_largest(longest_ms, survives, &search);
 	}
 	return longest_ms;
 }
@@ -78,9 +70,10 @@ int sim_trigger_intensity_run(struct sim_run *run)
 	for (size_t i = 0; i < count; i++) {
 		int64_t load = sim_item(run, "load", i);
 		struct sim_single single = sim_single_read(run, (uint64_t)load);
-		uint64_t found_ms = longest(run, &single, fails_ms);
+		struct search search = { run, single };
+		uint64_t found_ms = sim_largest(fails_ms, survives, &search);
 		SIM_ROW(table, SIM_INT(load), SIM_INT(found_ms),
-			SIM_INT((int64_t)longest_any_start(run, single, found_ms)),
+			SIM_INT(longest_any_start(search, found_ms)),
 			single.retries == 1 ? SIM_REAL(formula_ms(&single, (double)load))
 					    : SIM_NONE,
 			SIM_REAL((double)load * (double)single.service_ns / 1e7));

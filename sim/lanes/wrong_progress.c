@@ -12,7 +12,6 @@
 #include "sim/lanes/lanes.h"
 #include "sim/setups/long_tasks.h"
 #include "sim/setups/trial.h"
-#include "sim/setups/world_keys.h"
 
 #define TIE_BINS 1 /* of 100 ms: so little more than the best is as good */
 
@@ -73,7 +72,7 @@ static void describe(const struct sim_run *run, int64_t scene, int64_t reported,
 		.slo_ns = sim_ns(run, "slo_ms"),
 		.duration_ns = sim_ns(run, "duration_s"),
 	};
-	sim_watch_times(run, &tasks->world, pipeline);
+	sim_watch_read(run, &tasks->world, pipeline);
 }
 
 /* Runs one world to its end; the caller frees it. NULL after sim_fail. */

@@ -70,7 +70,5 @@ void sim_progress(const struct sim_run *run, size_t done, size_t total);
 /* Notes "… stopped at its bound on the BOUND", unless there is none; `format` NULL: no subject. */
 __attribute__((format(printf, 3, 4))) void sim_note_bound(
 	struct sim_run *run, const char *bound, const char *format, ...);
-/* Says in the report that a bound cut `what` short, if the clock hit one; true if it did. */
-bool sim_report_bound(struct sim_run *run, const char *what, const struct sim_clock *clock);
 
 #endif

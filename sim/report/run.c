@@ -143,13 +143,3 @@ void sim_note_bound(struct sim_run *run, const char *bound, const char *format, 
 	sim_note(run->report, "%s%sstopped at its bound on the %s", subject, format ? " " : "",
 		bound);
 }
-
-bool sim_report_bound(struct sim_run *run, const char *what, const struct sim_clock *clock)
-{
-	const char *bound = sim_clock_bound(clock);
-	if (!bound)
-		return false;
-	sim_note(run->report, "%s stopped at its bound on %s (%.3f s, %llu events)", what, bound,
-		(double)clock->now_ns / 1e9, (unsigned long long)clock->events);
-	return true;
-}

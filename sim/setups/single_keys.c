@@ -52,19 +52,45 @@ const char *sim_end_name(enum sim_end end)
 	return names[end];
 }
 
+enum sim_end sim_single_play(struct sim_run *run, const struct sim_single *single,
+	struct sim_guard *guard, bool causal, struct sim_windows *windows, int64_t *second)
+{
+	struct sim_policy policy = guard ? sim_guard_policy(guard) : (struct sim_policy){ 0 };
+	struct sim_causal_options options = { .policy = &policy,
+		.events_limit = run->events_limit };
+	if (causal)
+		sim_causal(single, &options, windows, NULL);
+	else
+		sim_sweep(single, guard ? sim_budget_allows : NULL, guard ? &guard->budget : NULL,
+			run->events_limit, windows);
+	return sim_single_end(windows, single, second);
+}
+
 enum sim_end sim_single_try(struct sim_run *run, const struct sim_single *single,
 	struct sim_guard *guard, int64_t *second, const char *format, ...)
 {
+	bool causal = guard && guard->options.budget.kind != SIM_BUDGET_BUCKET;
 	struct sim_windows windows;
 	char subject[128];
 	va_list args;
-	sim_sweep(single, guard ? sim_budget_allows : NULL, guard ? &guard->budget : NULL,
-		run->events_limit, &windows);
+	enum sim_end end = sim_single_play(run, single, guard, causal, &windows, second);
 	va_start(args, format);
 	vsnprintf(subject, sizeof(subject), format, args);
 	va_end(args);
 	sim_note_bound(run, windows.bound, "%s:", subject);
-	enum sim_end end = sim_single_end(&windows, single, second);
 	sim_windows_free(&windows);
 	return end;
+}
+
+uint64_t sim_largest(uint64_t fails, bool (*holds)(void *state, uint64_t value), void *state)
+{
+	uint64_t good = 0;
+	while (fails - good > 1) {
+		uint64_t middle = good + (fails - good) / 2;
+		if (holds(state, middle))
+			good = middle;
+		else
+			fails = middle;
+	}
+	return good;
 }

@@ -39,10 +39,16 @@ enum sim_end {
 enum sim_end sim_single_end(
 	const struct sim_windows *windows, const struct sim_single *single, int64_t *second);
 const char *sim_end_name(enum sim_end end);
-/* One sweep, judged; `guard` is NULL or keeps the budget. `format` names the run in a note, should a
- * bound end it. */
+/* One run, judged; `guard` is NULL or keeps the budget. The sweep knows no budget but a bucket. The
+ * caller frees the windows. */
+enum sim_end sim_single_play(struct sim_run *run, const struct sim_single *single,
+	struct sim_guard *guard, bool causal, struct sim_windows *windows, int64_t *second);
+/* The same without the windows, by the sweep where it can. `format` names the run in a note, should
+ * a bound end it. */
 __attribute__((format(printf, 5, 6))) enum sim_end sim_single_try(struct sim_run *run,
 	const struct sim_single *single, struct sim_guard *guard, int64_t *second,
 	const char *format, ...);
+/* The largest value below `fails` that holds, 0 at least: what holds for one holds for all below. */
+uint64_t sim_largest(uint64_t fails, bool (*holds)(void *state, uint64_t value), void *state);
 
 #endif

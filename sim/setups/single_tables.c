@@ -11,16 +11,8 @@
 
 void sim_single_run(struct sim_run *run, struct sim_guard *guard, struct sim_single_result *result)
 {
-	struct sim_policy policy = { 0 };
-	struct sim_causal_options causal = { .policy = &policy, .events_limit = run->events_limit };
-	if (guard)
-		policy = sim_guard_policy(guard);
-	if (sim_int(run, "engine") == 0)
-		sim_sweep(&result->single, guard ? sim_budget_allows : NULL,
-			guard ? &guard->budget : NULL, run->events_limit, &result->windows);
-	else
-		sim_causal(&result->single, &causal, &result->windows, NULL);
-	result->end = sim_single_end(&result->windows, &result->single, &result->heal_second);
+	result->end = sim_single_play(run, &result->single, guard, sim_int(run, "engine") != 0,
+		&result->windows, &result->heal_second);
 }
 
 void sim_single_windows(struct sim_run *run, const struct sim_single_result *results, size_t count,
@@ -31,14 +23,12 @@ void sim_single_windows(struct sim_run *run, const struct sim_single_result *res
 	sim_columns(table, "%s", value_name);
 	for (size_t i = 0; i < count; i++) {
 		const struct sim_windows *windows = &results[i].windows;
-		uint64_t *backlog = sim_windows_backlog(windows);
 		for (size_t second = 0; second < windows->count; second++) {
-			SIM_ROW(table, SIM_INT(second), SIM_INT(windows->rows[second].offered),
-				SIM_INT(windows->rows[second].rejected),
-				SIM_INT(windows->rows[second].goodput), SIM_INT(backlog[second]),
-				SIM_INT(results[i].value));
+			const struct sim_window *row = &windows->rows[second];
+			SIM_ROW(table, SIM_INT(second), SIM_INT(row->offered),
+				SIM_INT(row->rejected), SIM_INT(row->goodput),
+				SIM_INT(results[i].backlog[second]), SIM_INT(results[i].value));
 		}
-		free(backlog);
 	}
 }
 
@@ -56,46 +46,37 @@ static struct sim_table *sample_table(
 }
 
 static void sample_row(struct sim_table *table, const struct sim_single_result *results,
-	uint64_t *const *backlogs, size_t count, size_t second)
+	size_t count, size_t second)
 {
 	SIM_ROW(table, SIM_INT(second));
 	for (size_t i = 0; i < count; i++) {
 		sim_put(table, SIM_INT(results[i].windows.rows[second].offered));
 		sim_put(table, SIM_INT(results[i].windows.rows[second].goodput));
-		sim_put(table, SIM_INT(backlogs[i][second]));
+		sim_put(table, SIM_INT(results[i].backlog[second]));
 	}
 }
 
 static void put_sample(struct sim_run *run, const struct sim_single_result *results, size_t count)
 {
 	struct sim_table *table = sample_table(run, results, count);
-	uint64_t **backlogs = sim_alloc(count, sizeof(*backlogs));
 	size_t seconds = results[0].windows.count, shown = 0;
-	for (size_t i = 0; i < count; i++)
-		backlogs[i] = sim_windows_backlog(&results[i].windows);
 	for (size_t i = 0; i < sim_count(run, "rows_s"); i++) {
 		size_t second = (size_t)sim_item(run, "rows_s", i);
 		if (second < seconds) {
-			sample_row(table, results, backlogs, count, second);
+			sample_row(table, results, count, second);
 			shown++;
 		}
 	}
 	size_t gap = seconds / SAMPLE_ROWS + (seconds % SAMPLE_ROWS != 0);
 	for (size_t second = 0; shown == 0 && second < seconds; second += gap)
-		sample_row(table, results, backlogs, count, second);
-	for (size_t i = 0; i < count; i++)
-		free(backlogs[i]);
-	free(backlogs);
+		sample_row(table, results, count, second);
 }
 
 static uint64_t backlog_after_outage(const struct sim_single_result *result)
 {
 	const struct sim_single *s = &result->single;
 	uint64_t end = (s->outage_start_ns + s->outage_ns) / SIM_NS_PER_S;
-	uint64_t *backlog = sim_windows_backlog(&result->windows);
-	uint64_t found = end > 0 && end <= result->windows.count ? backlog[end - 1] : 0;
-	free(backlog);
-	return found;
+	return end > 0 && end <= result->windows.count ? result->backlog[end - 1] : 0;
 }
 
 static void single_facts(struct sim_run *run, const struct sim_single_result *result)
@@ -132,7 +113,6 @@ void sim_single_plots(struct sim_run *run, const struct sim_single_result *resul
 		run->report, "Backlog at the end of each second", "second", "attempts", 0);
 	for (size_t i = 0; i < count; i++) {
 		const struct sim_windows *windows = &results[i].windows;
-		uint64_t *backlog = sim_windows_backlog(windows);
 		snprintf(label, sizeof(label), "offered, %s", results[i].label);
 		struct sim_series *offered = sim_plot_series(rates, label, SIM_STEPS);
 		snprintf(label, sizeof(label), "goodput, %s", results[i].label);
@@ -141,9 +121,8 @@ void sim_single_plots(struct sim_run *run, const struct sim_single_result *resul
 		for (size_t second = 0; second < windows->count; second++) {
 			sim_plot_point(offered, (double)second, windows->rows[second].offered);
 			sim_plot_point(goodput, (double)second, windows->rows[second].goodput);
-			sim_plot_point(queue, (double)second, (double)backlog[second]);
+			sim_plot_point(queue, (double)second, (double)results[i].backlog[second]);
 		}
-		free(backlog);
 	}
 }
 
@@ -156,6 +135,7 @@ int sim_single_runs(struct sim_run *run, const char *swept, const char *value_na
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		results[i].value = sim_item(run, swept, i);
 		status = one(run, &results[i]);
+		results[i].backlog = sim_windows_backlog(&results[i].windows);
 		sim_progress(run, i + 1, count);
 	}
 	if (status == 0) {
@@ -164,8 +144,10 @@ int sim_single_runs(struct sim_run *run, const char *swept, const char *value_na
 		put_ends(run, results, count, value_name);
 		sim_single_plots(run, results, count);
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		sim_windows_free(&results[i].windows);
+		free(results[i].backlog);
+	}
 	free(results);
 	return status;
 }

@@ -8,8 +8,9 @@
 struct sim_single_result {
 	struct sim_single single;
 	struct sim_windows windows;
-	char label[48]; /* "280 QPS", "budget 15" */
-	int64_t value;	/* the number of the label, last CSV column */
+	uint64_t *backlog; /* of windows, at the end of each */
+	char label[48];	   /* "280 QPS", "budget 15" */
+	int64_t value;	   /* the number of the label, last CSV column */
 	enum sim_end end;
 	int64_t heal_second; /* -1: not healed */
 };

@@ -5,10 +5,9 @@
  * Nobody watches here, so a held lock is an outage and the fast sweep gives the world's windows
  * (tests/sim/world_storm.c compares them).
  */
-#include "sim/setups/storm_map.h"
 
 #include "sim/setups/single_keys.h"
-#include "sim/setups/storm.h"
+#include "sim/setups/storm_policy.h"
 
 #define LOAD_FROM    140
 #define LOAD_TO	     299
@@ -38,39 +37,25 @@ static enum sim_end end_of(uint64_t load_qps, uint64_t release_ms, uint64_t seco
 	return end;
 }
 
-/* Largest release, in whole milliseconds, after which the run heals. */
-static uint64_t boundary_ms(uint64_t load_qps)
+static bool heals(void *load_qps, uint64_t release_ms)
 {
-	uint64_t good = 0, bad = 20000;
-	while (bad - good > 1) {
-		uint64_t middle = good + (bad - good) / 2;
-		if (end_of(load_qps, middle, LONG_S) == SIM_HEALED)
-			good = middle;
-		else
-			bad = middle;
-	}
-	return good;
+	return end_of(*(uint64_t *)load_qps, release_ms, LONG_S) == SIM_HEALED;
 }
 
 static void put_boundary(struct sim_run *run)
 {
 	static const char columns[] = "load_qps|largest_release_ms lock taken at 30 s|"
 				      "closed_form_ms:1 any instant";
-	static const uint64_t loads[] = { 151, 160, 180, 200, 225, 250, 280, 290, 299 };
+	static uint64_t loads[] = { 151, 160, 180, 200, 225, 250, 280, 290, 299 };
 	size_t count = sizeof loads / sizeof *loads;
 	struct sim_table *table =
 		sim_table(run, "boundary", "The longest hold that heals", columns);
 	for (size_t i = 0; i < count; i++) {
 		struct sim_storm storm = { .load_qps = loads[i] };
-		SIM_ROW(table, SIM_INT(loads[i]), SIM_INT(boundary_ms(loads[i])),
+		SIM_ROW(table, SIM_INT(loads[i]), SIM_INT(sim_largest(20000, heals, &loads[i])),
 			SIM_REAL((double)sim_storm_survivable_ns(&storm) / 1e6));
 		sim_progress(run, i + 1, count);
 	}
-}
-
-static void draw_row(struct sim_table *picture, uint64_t release_ms, const char *cells)
-{
-	SIM_ROW(picture, SIM_INT(release_ms), SIM_TEXT(cells));
 }
 
 static void put_map(struct sim_run *run)
@@ -99,7 +84,7 @@ static void put_map(struct sim_run *run)
 							: 0.5);
 			line[(load - LOAD_FROM) / LOAD_STEP] = ".?#"[end];
 		}
-		draw_row(picture, release_ms, line);
+		SIM_ROW(picture, SIM_INT(release_ms), SIM_TEXT(line));
 	}
 	for (uint64_t load = LOAD_FROM; load <= LOAD_TO; load += LOAD_STEP) {
 		struct sim_storm storm = { .load_qps = load };

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "sim/setups/trial.h"
-
 #define LEVELS 4 /* business levels, as in lane 3 */
 
 bool sim_defends(const char *policy, const char *defence)

@@ -9,7 +9,7 @@
 #include "sim/admission/guard.h"
 #include "sim/report/lane.h"
 #include "sim/setups/storm.h"
-#include "sim/setups/world_keys.h"
+#include "sim/setups/trial.h"
 
 #define SIM_DEFENCES                                                                               \
 	"none|budget|dagor|timeout|cancel|budget+dagor|cancel+budget|cancel+dagor|cancel+timeout|" \
@@ -21,6 +21,9 @@ bool sim_defends(const char *policy, const char *defence);
  * one. The caller frees the world. NULL after sim_fail. `subject`: who stopped at a bound. */
 struct sim_world *sim_run_storm(struct sim_run *run, struct sim_storm *storm, const char *policy,
 	const char *subject, struct sim_result *result, struct sim_storm_outcome *outcome);
+
+/* The map of load and time to release, nobody watching: heals or metastable, and the boundary. */
+void sim_storm_map(struct sim_run *run);
 
 #define SIM_KEYS_DEFENCE                                                                           \
 	{ "budget", SIM_KEY_INT, "15", 1, 1000000, NULL, "retries a second the budget allows" },   \

@@ -2,7 +2,31 @@
 /* Runs of worlds and services for lanes. */
 #include "sim/setups/trial.h"
 
-#include "sim/setups/world_keys.h"
+/* None where the lane sweeps it. */
+static const char *chosen(const struct sim_run *run, const char *key)
+{
+	const struct sim_setting *setting = sim_options_find(&run->options, key);
+	return setting->key->kind == SIM_KEY_CHOICE ? setting->text : NULL;
+}
+
+void sim_watch_read(const struct sim_run *run, struct sim_world_options *options,
+	struct cancel_pipeline_config *pipeline)
+{
+	const char *policy = chosen(run, "choose"), *estimator = chosen(run, "estimator");
+	options->events_limit = run->events_limit;
+	options->control_ms = (uint32_t)sim_int(run, "window_ms");
+	options->deliver_ns = sim_ns(run, "deliver_ms");
+	options->ack_ns = sim_ns(run, "ack_ms");
+	options->rollback_ppm = (uint32_t)(sim_real(run, "rollback_pct") * 1e4);
+	options->pipeline = pipeline;
+	*pipeline = (struct cancel_pipeline_config){
+		.struct_size = sizeof *pipeline,
+		.act = true,
+		.pace_gap_ms = (uint32_t)sim_int(run, "pause_ms"),
+		.policy = policy ? cancel_policy_find(policy) : NULL,
+		.estimator = estimator ? cancel_estimator_find(estimator) : NULL,
+	};
+}
 
 int sim_play_world(struct sim_run *run, struct sim_world *world, const char *why,
 	struct sim_result *result, const char *subject)
