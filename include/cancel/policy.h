@@ -446,7 +446,7 @@ void cancel_explain(const struct cancel_decision *decision, struct cancel_explan
 
 struct cancel_pipeline; /* opaque, one block of memory */
 
-/* Bytes one pipeline needs, about 1.7 KiB a slot, most of them touched only by slots in use; 0 if
+/* Bytes one pipeline needs, about 2 KiB a slot, most of them touched only by slots in use; 0 if
  * the configuration is invalid. */
 size_t cancel_pipeline_bytes(const struct cancel_pipeline_config *config);
 /* Prepares `memory` (max_align_t aligned; it need not be zeroed). Returns 0, CANCEL_EINVAL for a

@@ -13,6 +13,16 @@
 #define NS_PER_US  1000u
 #define FAVOURITES 2u /* of the policy: the target and the runner-up */
 
+static bool holds(const struct inputs *in, const struct cancel_ledger_task *t)
+{
+	uint32_t i = in->history->tasks[t->slot].first_use;
+	for (; i != NONE; i = in->contended->uses[i].next_of_task) {
+		if (in->contended->uses[i].since_ns)
+			return true;
+	}
+	return false;
+}
+
 /* Whether a task may be cancelled at all, whatever it did. */
 static enum cancel_cause exclusion_cause(
 	const struct inputs *in, const struct cancel_ledger_task *t)
@@ -28,7 +38,7 @@ static enum cancel_cause exclusion_cause(
 		return CANCEL_CAUSE_ALREADY_CANCELLED;
 	if (t->state == CANCEL_BLOCKED)
 		return CANCEL_CAUSE_BLOCKED;
-	if (t->episode_start_ns == 0 && !(t->flags & CANCEL_ENDS_SESSION))
+	if (t->episode_start_ns == 0 && !(t->flags & CANCEL_ENDS_SESSION) && holds(in, t))
 		return CANCEL_CAUSE_IDLE_HOLDER;
 	if (marks & MARK_NAMED && !in->settings->act)
 		return CANCEL_CAUSE_MONITOR;

@@ -159,6 +159,24 @@ static void measure(const struct contended *c, const struct cancel_ledger *ledge
 	use->since_ns = e->held ? e->held_since_ns : 0;
 }
 
+/* What a task used is added up over its episodes: many short statements of one session may be worth
+ * a long one. Holding while it stood in another queue is not its use. */
+static void add_up(const struct contended *c, const struct history *h,
+	const struct cancel_ledger *ledger, const struct window *w, const struct use *use)
+{
+	uint32_t slot = ledger->tasks[use->task].slot;
+	struct past_usage *usage = &past_usages(h, slot)[use->position];
+	uint64_t idle_ns = 0;
+	for (uint32_t i = h->tasks[slot].first_wait; i != NONE; i = h->waits[i].next_of_task) {
+		const struct waiting *wait = &h->waits[i];
+		if (wait->entry != use->entry && c->types[wait->resource] != CANCEL_MEMORY)
+			idle_ns += wait->delta_ns;
+	}
+	usage->used_ns = fixed_plus(window_decayed(usage->used_ns, w->now_ns - usage->used_at_ns),
+		fixed_minus(use->overlap_ns, idle_ns));
+	usage->used_at_ns = w->now_ns;
+}
+
 static void enlist(struct contended *c, struct past_task *past, struct use *use, uint64_t held)
 {
 	struct instance *instance = &c->instances[use->instance];
@@ -199,6 +217,8 @@ static void add_use(struct contended *c, struct history *h, const struct cancel_
 		return;
 	}
 	measure(c, ledger, w, known, &use);
+	if (c->types[e->resource] != CANCEL_MEMORY)
+		add_up(c, h, ledger, w, &use);
 	enlist(c, &h->tasks[t->slot], &use, e->held);
 }
 

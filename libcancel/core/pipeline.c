@@ -212,10 +212,11 @@ static void decide(struct cancel_pipeline *p, const struct cancel_ledger *ledger
 	d->serial = ++p->serial;
 	d->acted = p->settings.act;
 	d->escalation = past->marks & MARK_ASKED;
-	d->strength = past->idle ? CANCEL_END_SESSION : CANCEL_END_STATEMENT;
 	d->policy = p->settings.policy->name;
 	d->estimator = p->settings.estimator->name;
 	d->target = c->list[winner];
+	d->strength = past->idle && d->target.flags & CANCEL_ENDS_SESSION ? CANCEL_END_SESSION
+									  : CANCEL_END_STATEMENT;
 	d->top_resource = c->top_resource;
 	d->blamed_mask = candidates_scored(c);
 	memcpy(d->contention_ppm, p->contention.ppm, sizeof d->contention_ppm);

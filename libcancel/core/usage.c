@@ -40,8 +40,15 @@ static uint64_t idle_ns(const struct inputs *in, const struct use *use)
 	return fixed_minus(usage->idle_ns, still_ns);
 }
 
+static uint64_t added_up_ns(const struct inputs *in, const struct use *use)
+{
+	uint32_t slot = in->ledger->tasks[use->task].slot;
+	return past_usages(in->history, slot)[use->position].used_ns;
+}
+
 /* Time a LOCK or a slot was used: the present hold, or all holds of the open episode where there
- * were more, less what it stood idle meanwhile. Slots count several times. */
+ * were more, less what it stood idle meanwhile; or what its episodes add up to. Slots count several
+ * times. */
 static uint64_t used_ns(const struct inputs *in, const struct use *use)
 {
 	const struct cancel_ledger_entry *e = &in->ledger->entries[use->entry];
@@ -51,10 +58,13 @@ static uint64_t used_ns(const struct inputs *in, const struct use *use)
 	uint64_t slots =
 		in->contended->types[e->resource] == CANCEL_QUEUE ? fixed_max(e->held, 1) : 1;
 
-	uint64_t held_ns = fixed_max(fixed_scale(present_hold_ns(in, use), slots, 1),
-		fixed_min(e->hold_ns, fixed_scale(open_age_ns(in, t), slots, 1)));
-
-	return fixed_minus(held_ns, fixed_scale(idle_ns(in, use), slots, 1));
+	uint64_t open_ns = fixed_scale(open_age_ns(in, t), slots, 1);
+	uint64_t held_ns = fixed_max(
+		fixed_scale(present_hold_ns(in, use), slots, 1), fixed_min(e->hold_ns, open_ns));
+	held_ns = fixed_minus(held_ns, fixed_scale(idle_ns(in, use), slots, 1));
+	if (e->hold_ns > fixed_plus(open_ns, STAMP_ERROR_NS)) /* it had other episodes before */
+		held_ns = fixed_max(held_ns, fixed_min(e->hold_ns, added_up_ns(in, use)));
+	return held_ns;
 }
 
 /* What the end of a waiter that bars others would free: the part of the delay that no holder

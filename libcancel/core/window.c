@@ -55,6 +55,11 @@ static uint64_t decayed(uint64_t value, uint32_t decay_q32)
 	return (value >> 32) * decay_q32 + ((value & UINT32_MAX) * decay_q32 >> 32);
 }
 
+uint64_t window_decayed(uint64_t value, uint64_t elapsed_ns)
+{
+	return decayed(value, decay_of(elapsed_ns));
+}
+
 /* A counter that went back began anew. */
 static uint64_t grown(uint64_t now, uint64_t before)
 {

@@ -31,6 +31,8 @@ struct past_usage {
 	uint64_t recent_milli;		  /* evictions x 1000, half-life 1 s */
 	uint32_t blame_us[BLAME_WINDOWS]; /* newest first */
 	uint32_t blamed_window;		  /* number of the window blame_us[0] belongs to */
+	uint64_t used_ns,
+		used_at_ns; /* LOCK, QUEUE: use while contended, half-life 1 s; as of then */
 	/* Of the hold that began then: how long its task stood in another queue. */
 	uint64_t idle_since_ns, idle_ns;
 };
@@ -150,6 +152,9 @@ typedef void (*window_ended_fn)(void *arg, const struct past_end *end);
  * still: then there is no window. */
 bool window_take(struct history *history, const struct cancel_ledger *ledger, struct window *window,
 	window_ended_fn ended, void *arg);
+
+/* What is left of a value after so long, at a half-life of a second. */
+uint64_t window_decayed(uint64_t value, uint64_t elapsed_ns);
 
 /* Whether the last ledger had this task. */
 bool window_has(const struct history *history, uint32_t slot, uint64_t id);

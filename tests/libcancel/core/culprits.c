@@ -371,6 +371,59 @@ static void progress_of_a_statement_is_not_that_of_its_transaction(void **state)
 	}
 }
 
+/* A session whose statements take the lock for 9 ms each, 1 ms apart: between them it is idle and
+ * holds nothing. */
+static void many_short_statements_of_one_session_add_up(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0), windows = 0;
+	struct scripted_task *session;
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	session = scripted_task(s, 0);
+	while (s->decisions == 0 && windows++ < 20) {
+		scripted_arrive(s, SCRIPTED_ARRIVALS, lock, 0, CANCEL_EXCLUSIVE);
+		for (uint32_t i = 0; i < 5; i++) {
+			session->t.episode_start_ns = s->now_ns;
+			scripted_hold(s, session, lock, 0, CANCEL_EXCLUSIVE);
+			s->now_ns += 9 * MS;
+			scripted_release(s, session, lock, 0);
+			session->active_ns += 9 * MS;
+			session->t.episode_start_ns = 0;
+			s->now_ns += MS;
+		}
+		scripted_judge(s);
+	}
+	assert_int_equal(s->decisions, 1);
+	assert_int_equal(s->last.target.task, session->t.id);
+	assert_true(s->last.decided_ns - s->last.onset_ns <= 150 * MS);
+	assert_int_equal(s->last.strength, CANCEL_END_STATEMENT);
+	assert_true(s->last.target.used_micro[lock] > 80000);
+	scripted_free(s);
+}
+
+/* The same use by as many tasks is nobody's. */
+static void short_statements_of_many_do_not_add_up(void **state)
+{
+	struct scripted *s = scripted_new(NULL);
+	uint32_t lock = scripted_resource(s, CANCEL_LOCK, 0);
+	(void)state;
+	scripted_healthy(s, SCRIPTED_START);
+	for (uint32_t window = 0; window < 20; window++) {
+		scripted_arrive(s, SCRIPTED_ARRIVALS, lock, 0, CANCEL_EXCLUSIVE);
+		for (uint32_t i = 0; i < 5; i++) {
+			struct scripted_task *one = scripted_task(s, 0);
+			scripted_hold(s, one, lock, 0, CANCEL_EXCLUSIVE);
+			s->now_ns += 9 * MS;
+			scripted_end(s, one);
+			s->now_ns += MS;
+		}
+		scripted_judge(s);
+	}
+	assert_int_equal(s->decisions, 0);
+	scripted_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +442,8 @@ int main(void)
 		cmocka_unit_test(who_holds_memory_that_others_wait_for_is_found),
 		cmocka_unit_test(nobody_is_to_blame_for_a_pool_that_is_not_full),
 		cmocka_unit_test(progress_of_a_statement_is_not_that_of_its_transaction),
+		cmocka_unit_test(many_short_statements_of_one_session_add_up),
+		cmocka_unit_test(short_statements_of_many_do_not_add_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
