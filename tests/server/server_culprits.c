@@ -23,11 +23,12 @@ static int clean(void **state)
 	return 0;
 }
 
-static void start(void)
+static void start_with(const char *setting)
 {
-	static const char *const options[] = { "--workers", "16", "--set", "cancel.mode=act",
-		"--set", "cancel.slo_ms=20,analytical=20", "--set", "cancel.warm_up_ms=1", "--set",
-		"output.soft_kb=64", "--set", "output.soft_s=3600", NULL };
+	const char *const options[] = { "--workers", "16", "--set", setting, "--set",
+		"cancel.mode=act", "--set", "cancel.slo_ms=20,analytical=20", "--set",
+		"cancel.warm_up_ms=1", "--set", "output.soft_kb=64", "--set", "output.soft_s=3600",
+		NULL };
 	wire_server_start(&server, options);
 	wire_login(&holder, &server, "u");
 	wire_login(&waiter, &server, "u");
@@ -36,6 +37,11 @@ static void start(void)
 		wire_login(&readers[i], &server, "u");
 	assert_null(
 		strstr(wire_query(&boss, "create table t(n int); insert into t values (1)"), "E("));
+}
+
+static void start(void)
+{
+	start_with("server.judge_sessions=off");
 }
 
 static void stop(void)
@@ -140,12 +146,33 @@ static void another_transaction_has_not_returned(void **state)
 	stop();
 }
 
+/* Each statement keeps the write lock for some milliseconds, and is followed by the next. */
+static void a_connection_of_many_short_statements_is_found(void **state)
+{
+	uint64_t end_ns = patience_now_ns() + patience_s() * 1000000000;
+	(void)state;
+	start_with("server.judge_sessions=on");
+	while (decided(holder.process, "%") == 0 && patience_now_ns() < end_ns) {
+		wire_send_query(&holder,
+			"update t set n = (with recursive c(i) as (select 1 union all select i + 1 "
+			"from c where i < 20000) select count(*) from c)");
+		for (int i = 0; i < READERS; i++)
+			wire_send_query(&readers[i], "update t set n = n + 1");
+		for (int i = 0; i < READERS; i++)
+			wire_talk(&readers[i]);
+		wire_talk(&holder);
+	}
+	assert_true(decided(holder.process, "%") > 0);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(a_ddl_queue_gives_up_the_ddl, clean),
 		cmocka_unit_test_teardown(a_transaction_is_known_by_what_it_does, clean),
 		cmocka_unit_test_teardown(another_transaction_has_not_returned, clean),
+		cmocka_unit_test_teardown(a_connection_of_many_short_statements_is_found, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

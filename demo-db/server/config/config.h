@@ -66,6 +66,7 @@ struct config_option {
 	X(server, wal_limit_mb, COUNT, 8, 1, 65536, "the log is kept below this")                  \
 	X(server, service_ms, COUNT, 0, 0, 10000,                                                  \
 		"a fixed service time: each SELECT keeps its worker so long")                      \
+	X(server, judge_sessions, SWITCH, 0, 0, 1, "a task is a session: short statements add up") \
 	X(output, soft_kb, COUNT, 1024, 64, 1048576, "unread results before the statement waits")  \
 	X(output, soft_s, COUNT, 30, 1, 86400, "… and so long before the client is disconnected")  \
 	X(output, hard_mb, COUNT, 64, 1, 65536, "unread results before it is at once")             \

@@ -30,8 +30,11 @@ static void put_auth(struct wire_out *out, uint32_t code, const char *data, size
 
 static int open_session(struct client *client)
 {
+	const struct config *config = &client->backend.services->config;
 	const struct db_session_options options = { .struct_size = sizeof options,
-		.key = client->backend.process };
+		.task_unit = config->judge_sessions ? DB_TASK_SESSION : DB_TASK_TRANSACTION,
+		.key = client->backend.process,
+		.class_index = PRIORITY_READ };
 	struct db_session *session;
 	int rc = db_session_open(client->backend.services->engine, &options, &session);
 	if (rc)
