@@ -174,7 +174,7 @@ static void a_column_with_the_name_of_a_hidden_one_is_a_column(void **state)
 	wire_bind(&client, "", "", values, 1, 0);
 	wire_execute(&client, "", 0);
 	wire_sync(&client);
-	assert_said("1 t(25) T(oid:23,rowid:1043,?column?:25) 2 D(7,a,8) C(SELECT 1) Z(I)");
+	assert_said("1 t(23) T(oid:23,rowid:1043,?column?:23) 2 D(7,a,8) C(SELECT 1) Z(I)");
 	wire_parse(&client, "", "update n set rowid = 'c' where oid = $1 returning rowid");
 	wire_bind(&client, "", "", values, 1, 0);
 	wire_execute(&client, "", 0);

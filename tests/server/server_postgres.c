@@ -63,6 +63,9 @@ int main(void)
 		script_test("hidden"),
 		script_test("definitions"),
 		script_test("spelling"),
+		script_test("arithmetic"),
+		script_test("calendar"),
+		script_test("typed"),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

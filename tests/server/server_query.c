@@ -35,15 +35,15 @@ static void rows_come_with_their_types(void **state)
 	(void)state;
 	assert_answer("insert into t(a, b) values (1,'x'), (2, null)", "C(INSERT 0 2) Z(I)");
 	assert_answer("select id, a, b, a + 1, count(*), a = 1 from t where id = 1",
-		"T(id:23,a:23,b:1043,?column?:20,count:20,?column?:16) D(1,1,x,2,1,t) C(SELECT 1) "
+		"T(id:23,a:23,b:1043,?column?:23,count:20,?column?:16) D(1,1,x,2,1,t) C(SELECT 1) "
 		"Z(I)");
 	assert_answer("select b from t where id = 2", "T(b:1043) D(~) C(SELECT 1) Z(I)");
-	assert_answer("select a + 1 from t where id = 99", "T(?column?:25) C(SELECT 0) Z(I)");
+	assert_answer("select a + 1 from t where id = 99", "T(?column?:23) C(SELECT 0) Z(I)");
 	assert_answer("update t set a = a + 1", "C(UPDATE 2) Z(I)");
 	assert_answer("delete from t where a = 3 returning b", "T(b:1043) D(~) C(DELETE 1) Z(I)");
 	assert_answer("truncate t", "C(TRUNCATE TABLE) Z(I)");
 	assert_answer("values (1, 'a'), (2, 'b')",
-		"T(column1:20,column2:25) D(1,a) D(2,b) C(SELECT 2) Z(I)");
+		"T(column1:23,column2:25) D(1,a) D(2,b) C(SELECT 2) Z(I)");
 }
 
 static void an_empty_query_is_answered_as_such(void **state)

@@ -27,7 +27,7 @@ static void a_declared_scale_is_kept(void **state)
 	const struct wire_column money = { .type = PG_NUMERIC, .scaled = true, .scale = 2 };
 	assert_int_equal(value_scale("numeric(8, 2)"), 2);
 	assert_int_equal(value_scale("DECIMAL(5,0)"), 0);
-	assert_int_equal(value_scale("numeric(8)"), -1);
+	assert_int_equal(value_scale("numeric(8)"), 0);
 	assert_int_equal(value_scale("varchar(8,2)"), -1);
 	assert_int_equal(value_scale("numeric(8,999999999)"), -1);
 	assert_int_equal(value_scale(NULL), -1);

@@ -625,5 +625,7 @@ void dialect_free(struct dialect *result)
 	free(result->rest);
 	free(result->plain);
 	free(result->checks);
+	free(result->parameter_types);
+	result->parameter_types = NULL;
 	result->sql = result->rest = result->plain = result->checks = NULL;
 }

@@ -83,9 +83,29 @@ enum dialect_kind {
 #define DIALECT_TEXT_MAX	  256
 #define DIALECT_COLUMNS_TYPED_MAX 64 /* result columns whose type can be noted */
 
+struct dialect_table {
+	uint32_t count;
+	struct dialect_column {
+		const char *name;
+		enum pg_type type; /* PG_UNKNOWN: only a value tells it */
+		int scale;	   /* of numeric(p, s); -1: any */
+	} * columns;
+};
+
+struct dialect_schema {
+	void *arg;
+	uint64_t version; /* another one: what was known of tables may not be so any more */
+	/* NULL: there is no such table, or none is known. Good until the next call. */
+	const struct dialect_table *(*find)(void *arg, const char *name);
+};
+
 struct dialect_context { /* what literals stand for */
 	const char *user, *database, *version;
 	uint32_t process;
+	const struct dialect_schema *schema; /* NULL: no types of columns are known */
+	const enum pg_type *parameter_types; /* as they were declared; PG_UNKNOWN: not */
+	uint16_t parameter_count;
+	uint16_t literal_count;	    /* of the first parameters, which are integers of the text */
 	const char *insert_columns; /* of an INSERT that has no list: "(a, b)"; NULL: none */
 };
 
@@ -98,6 +118,8 @@ struct dialect {
 	bool unlisted; /* an INSERT of rows without a list of columns */
 	bool assigns;  /* an INSERT or UPDATE */
 	bool stores_last; /* when a row is refused, its values were the last to be assigned */
+	enum pg_type *parameter_types; /* owned: what the statement tells of them */
+	uint16_t parameter_count;
 	uint32_t column_count;
 	enum pg_type
 		column_types[DIALECT_COLUMNS_TYPED_MAX]; /* PG_UNKNOWN: the form does not tell */

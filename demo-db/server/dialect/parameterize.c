@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define DIGITS_MAX 18 /* always fit 64 bits */
+#define DIGITS_MAX 9 /* always an integer, never a bigint */
 
 enum region { LISTS, VALUES, CONDITIONS }; /* where the scanner is: what may be taken there */
 enum before { NOTHING, OPERATOR, SEPARATOR, OPERAND };

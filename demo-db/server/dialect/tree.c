@@ -150,8 +150,8 @@ static void write_statement(struct writer *w, Node *statement)
 {
 	switch (nodeTag(statement)) {
 	case T_SelectStmt:
-		tree_note_query(w, (SelectStmt *)statement);
 		tree_query(w, (SelectStmt *)statement);
+		tree_note_query(w, (SelectStmt *)statement); /* parameters have types by now */
 		break;
 	case T_InsertStmt:
 		tree_insert(w, (InsertStmt *)statement);
@@ -220,10 +220,11 @@ int tree_translate(const char *sql, size_t bytes, const struct dialect_context *
 	MemoryContext memory = pg_query_enter_memory_context();
 	write_tree(&w, text);
 	pg_query_exit_memory_context(memory);
+	tree_free_blocks(&w);
 	free(text);
 	if (w.failed || w.out.failed) {
 		free(w.out.data);
-		return w.failed ? 0 : -1;
+		return w.out.failed ? -1 : 0;
 	}
 	result->kind = DIALECT_SQL;
 	result->sql = w.out.data;

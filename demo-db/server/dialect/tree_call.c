@@ -4,7 +4,7 @@
  * PostgreSQL refuses; functions that SQLite has under another name, or that stand for a value of
  * the session, are written as those.
  */
-#include "demo-db/server/dialect/tree_writer.h"
+#include "demo-db/server/dialect/tree_kind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,28 +60,46 @@ static bool write_hex(struct writer *w, const char *text)
 static bool write_bool_text(struct writer *w, Node *node, const char *affinity)
 {
 	const A_Const *constant = (const A_Const *)node;
-	if (strcmp(affinity, "TEXT") != 0 || tree_type(node) != PG_BOOL)
+	if (strcmp(affinity, "TEXT") != 0 || tree_kind(w, node).type != PG_BOOL)
 		return false;
-	if (IsA(node, A_Const)) {
+	if (IsA(node, A_Const))
 		tree_put(w, boolVal(&constant->val) ? "'true'" : "'false'");
-	} else {
-		tree_put(w, "CASE ");
-		tree_operand(w, node);
-		tree_put(w, " WHEN 0 THEN 'false' WHEN 1 THEN 'true' END");
-	}
+	else
+		tree_text(w, node);
 	return true;
+}
+
+/* A numeric is the text of its digits. */
+static void write_exact_cast(struct writer *w, const TypeCast *cast)
+{
+	bool numeric = tree_kind(w, cast->arg).type == PG_NUMERIC;
+	tree_put(w, "pg_exact(");
+	if (numeric)
+		tree_exact(w, cast->arg);
+	else
+		tree_expression(w, cast->arg);
+	if (cast->typeName->typmods) {
+		tree_put(w, ", ");
+		tree_put_list(w, cast->typeName->typmods, ", ", tree_expression);
+	}
+	tree_put(w, ")");
 }
 
 /* A regclass in quotes is looked up, an id is named. */
 static void write_cast_function(struct writer *w, enum pg_type type, const TypeCast *cast)
 {
-	bool sized = type == PG_NUMERIC || type == PG_VARCHAR || type == PG_BPCHAR;
+	bool sized = type == PG_VARCHAR || type == PG_BPCHAR;
 	tree_put(w, "pg_");
 	tree_put(w, pg_type_row(type)->name);
 	if (type == PG_REGCLASS)
 		tree_put(w, text_of(cast->arg) ? "_id" : "_name");
 	tree_put(w, "(");
-	tree_expression(w, cast->arg);
+	if (sized)
+		tree_text(w, cast->arg);
+	else if (tree_family(type) == FAMILY_NUMBER)
+		tree_number(w, cast->arg);
+	else
+		tree_expression(w, cast->arg);
 	if (sized && cast->typeName->typmods) {
 		tree_put(w, ", ");
 		tree_put_list(w, cast->typeName->typmods, ", ", tree_expression);
@@ -98,6 +116,11 @@ void tree_cast(struct writer *w, const TypeCast *cast)
 	bool any_text = (type == PG_VARCHAR || type == PG_BPCHAR) && !cast->typeName->typmods;
 	if (type == PG_BYTEA && write_hex(w, text_of(cast->arg)))
 		return;
+	tree_adopt(w, cast->arg, type);
+	if (type == PG_NUMERIC) {
+		write_exact_cast(w, cast);
+		return;
+	}
 	if (write_bool_text(w, cast->arg, row->affinity))
 		return;
 	if (!any_text && (row->cast == PG_CAST_FUNCTION || type == PG_REGCLASS)) {
@@ -105,7 +128,10 @@ void tree_cast(struct writer *w, const TypeCast *cast)
 		return;
 	}
 	tree_put(w, "CAST(");
-	tree_expression(w, cast->arg);
+	if (tree_family(type) == FAMILY_TEXT)
+		tree_text(w, cast->arg);
+	else
+		tree_expression(w, cast->arg);
 	tree_put(w, " AS ");
 	tree_put(w, row->affinity);
 	tree_put(w, ")");
@@ -207,6 +233,33 @@ static bool refuse_call(struct writer *w, const FuncCall *call)
 	return w->failed;
 }
 
+/* As a result shows it: a boolean is t or f. */
+static void write_shown(struct writer *w, Node *node)
+{
+	if (tree_kind(w, node).type == PG_BOOL) {
+		tree_put(w, "CASE ");
+		tree_operand(w, node);
+		tree_put(w, " WHEN 0 THEN 'f' WHEN 1 THEN 't' END");
+	} else {
+		tree_text(w, node);
+	}
+}
+
+static void write_arguments(struct writer *w, const FuncCall *call, const char *name)
+{
+	static const char *const texts[] = { "concat", "concat_ws", "string_agg" };
+	bool text = false;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		text |= strcmp(name, texts[i]) == 0;
+	if (strcmp(name, "position") == 0 && list_length(call->args) == 2) {
+		tree_expression(w, lsecond(call->args)); /* the grammar turns them round */
+		tree_put(w, ", ");
+		tree_expression(w, linitial(call->args));
+	} else {
+		tree_put_list(w, call->args, ", ", text ? write_shown : tree_expression);
+	}
+}
+
 void tree_call(struct writer *w, const FuncCall *call)
 {
 	const char *name = strVal(llast(call->funcname));
@@ -214,17 +267,13 @@ void tree_call(struct writer *w, const FuncCall *call)
 		return;
 	if (!call->args && !call->agg_star && write_session_value(w, name))
 		return;
-	tree_put_name(w, written_name(name));
-	tree_put(w, call->agg_distinct ? "(DISTINCT " : "(");
-	tree_put(w, call->agg_star ? "*" : "");
-	if (strcmp(name, "position") == 0 && list_length(call->args) == 2) {
-		tree_expression(w, lsecond(call->args)); /* the grammar turns them round */
-		tree_put(w, ", ");
-		tree_expression(w, linitial(call->args));
-	} else {
-		tree_put_list(w, call->args, ", ", tree_expression);
+	if (!tree_write_typed_call(w, call, name)) {
+		tree_put_name(w, written_name(name));
+		tree_put(w, call->agg_distinct ? "(DISTINCT " : "(");
+		tree_put(w, call->agg_star ? "*" : "");
+		write_arguments(w, call, name);
+		tree_put(w, ")");
 	}
-	tree_put(w, ")");
 	if (call->agg_filter) {
 		tree_put(w, " FILTER (WHERE ");
 		tree_expression(w, call->agg_filter);

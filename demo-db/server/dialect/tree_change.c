@@ -5,7 +5,7 @@
  * The rows of a query become a common table, several rows of VALUES a subquery, whose columns are
  * assigned.
  */
-#include "demo-db/server/dialect/tree_writer.h"
+#include "demo-db/server/dialect/tree_kind.h"
 
 #include <string.h>
 
@@ -49,6 +49,30 @@ static void put_column(struct writer *w, const struct target *target, int place)
 	}
 }
 
+static enum pg_type stored_type(struct writer *w, const struct target *target, int place)
+{
+	const char *name = NULL;
+	if (target->columns && place >= list_length(target->columns))
+		return PG_UNKNOWN;
+	if (target->columns)
+		name = list_nth_node(ResTarget, target->columns, place)->name;
+	return tree_stored_kind(w, target->table, name, place).type;
+}
+
+/* Fitting the column is pg_assign's: it reads SQLite's numbers, and texts. */
+static void put_stored(struct writer *w, Node *value, enum pg_type stored)
+{
+	struct kind kind = tree_kind(w, value);
+	tree_adopt(w, value, stored);
+	if (tree_family(stored) == FAMILY_TEXT &&
+		(kind.type == PG_NUMERIC || kind.type == PG_BOOL || kind.type == PG_FLOAT8))
+		tree_text(w, value);
+	else if (kind.exact && stored != PG_NUMERIC)
+		tree_number(w, value);
+	else
+		tree_expression(w, value);
+}
+
 /* The value itself, of DEFAULT the column's. */
 static void put_value(struct writer *w, Node *value, const struct target *target, int place)
 {
@@ -56,7 +80,7 @@ static void put_value(struct writer *w, Node *value, const struct target *target
 		tree_put(w, "pg_default(");
 		put_column(w, target, place);
 	} else {
-		tree_expression(w, value);
+		put_stored(w, value, stored_type(w, target, place));
 	}
 }
 
@@ -68,12 +92,17 @@ static void put_assigned(struct writer *w, Node *value, const struct target *tar
 	put_column(w, target, place);
 }
 
-/* pg_assign(c1, 't.a'), … of the columns of the rows. */
-static void put_assigned_columns(
-	struct writer *w, const char *column, const struct target *target, int count)
+/* pg_assign(c1, 't.a'), … of the columns of the rows, which have these kinds; NULL: not known. */
+static void put_assigned_columns(struct writer *w, const char *column, const struct target *target,
+	int count, const struct query_column *kinds)
 {
 	for (int i = 0; i < count; i++) {
-		text_append_format(&w->out, "%spg_assign(%s%d, ", i ? ", " : " ", column, i + 1);
+		enum pg_type stored = stored_type(w, target, i);
+		bool number = kinds && kinds[i].kind.exact && stored != PG_NUMERIC &&
+			      tree_family(stored) != FAMILY_TEXT;
+		text_append_format(&w->out,
+			number ? "%spg_assign(CAST(%s%d AS NUMERIC), " : "%spg_assign(%s%d, ",
+			i ? ", " : " ", column, i + 1);
 		put_column(w, target, i);
 	}
 }
@@ -110,7 +139,9 @@ static void write_source(struct writer *w, SelectStmt *query, const struct targe
 	tree_put(w, ") AS (");
 	tree_query(w, query);
 	tree_put(w, ") SELECT");
-	put_assigned_columns(w, "c", target, count);
+	struct query_column *kinds;
+	bool known = tree_query_columns(w, query, &kinds) == count;
+	put_assigned_columns(w, "c", target, count, known ? kinds : NULL);
 	tree_put(w, " FROM " SOURCE);
 }
 
@@ -137,7 +168,7 @@ static void write_rows(struct writer *w, const List *rows, const struct target *
 		return;
 	}
 	tree_put(w, "SELECT");
-	put_assigned_columns(w, "column", target, list_length(linitial_node(List, rows)));
+	put_assigned_columns(w, "column", target, list_length(linitial_node(List, rows)), NULL);
 	tree_put(w, " FROM (VALUES ");
 	foreach (cell, rows) {
 		if (foreach_current_index(cell))
@@ -298,6 +329,7 @@ void tree_insert(struct writer *w, InsertStmt *insert)
 	w->result->assigns = true;
 	if (insert->override == OVERRIDING_USER_VALUE)
 		tree_lacks(w, "OVERRIDING USER VALUE", -1);
+	struct scope *scope = tree_enter_scope(w, insert->withClause, NIL);
 	tree_with(w, insert->withClause);
 	tree_put(w, "INSERT INTO ");
 	write_changed(w, insert->relation);
@@ -306,11 +338,14 @@ void tree_insert(struct writer *w, InsertStmt *insert)
 		write_inserted(w, query, &target);
 	else
 		tree_put(w, "DEFAULT VALUES");
+	tree_add_relation(w, insert->relation);
 	if (insert->onConflictClause) {
+		tree_add_excluded(w, insert->relation);
 		tree_put(w, query && !one_row ? " WHERE true" : ""); /* ON is no join's then */
 		write_conflict(w, insert->onConflictClause, target.table);
 	}
 	write_returning(w, insert->returningList);
+	tree_leave_scope(w, scope);
 }
 
 /* ---- UPDATE and DELETE ----------------------------------------------------------------------- */
@@ -319,6 +354,8 @@ void tree_update(struct writer *w, UpdateStmt *update)
 {
 	w->result->assigns = true;
 	w->result->stores_last = !update->fromClause;
+	struct scope *scope = tree_enter_scope(w, update->withClause, update->fromClause);
+	tree_add_relation(w, update->relation);
 	tree_with(w, update->withClause);
 	tree_put(w, "UPDATE ");
 	write_changed(w, update->relation);
@@ -327,11 +364,14 @@ void tree_update(struct writer *w, UpdateStmt *update)
 	tree_from_list(w, " FROM ", update->fromClause);
 	write_where(w, update->whereClause);
 	write_returning(w, update->returningList);
+	tree_leave_scope(w, scope);
 }
 
 /* USING becomes the FROM of a query that must have a row. */
 void tree_delete(struct writer *w, DeleteStmt *delete)
 {
+	struct scope *scope = tree_enter_scope(w, delete->withClause, delete->usingClause);
+	tree_add_relation(w, delete->relation);
 	tree_with(w, delete->withClause);
 	tree_put(w, "DELETE FROM ");
 	write_changed(w, delete->relation);
@@ -339,4 +379,5 @@ void tree_delete(struct writer *w, DeleteStmt *delete)
 	write_where(w, delete->whereClause);
 	tree_put(w, delete->usingClause ? ")" : "");
 	write_returning(w, delete->returningList);
+	tree_leave_scope(w, scope);
 }

@@ -3,7 +3,7 @@
  * Owns the names and types of result columns.
  * Source: PostgreSQL documentation, "Column Labels"; FigureColname's rules as they show.
  */
-#include "demo-db/server/dialect/tree_writer.h"
+#include "demo-db/server/dialect/tree_kind.h"
 
 #include <string.h>
 
@@ -111,163 +111,24 @@ const char *tree_column_name(const Node *expression)
 
 /* ---- Types ----------------------------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	enum pg_type type;
-} functions[] = {
-	{ "count", PG_INT8 },
-	{ "row_number", PG_INT8 },
-	{ "rank", PG_INT8 },
-	{ "dense_rank", PG_INT8 },
-	{ "length", PG_INT4 },
-	{ "char_length", PG_INT4 },
-	{ "octet_length", PG_INT4 },
-	{ "strpos", PG_INT4 },
-	{ "position", PG_INT4 },
-	{ "character_length", PG_INT4 },
-	{ "extract", PG_NUMERIC },
-	{ "date_part", PG_FLOAT8 },
-	{ "date_trunc", PG_TIMESTAMP },
-	{ "starts_with", PG_BOOL },
-	{ "bool_and", PG_BOOL },
-	{ "bool_or", PG_BOOL },
-	{ "every", PG_BOOL },
-	{ "pg_backend_pid", PG_INT4 },
-	{ "avg", PG_FLOAT8 },
-	{ "random", PG_FLOAT8 },
-	{ "sqrt", PG_FLOAT8 },
-	{ "lower", PG_TEXT },
-	{ "upper", PG_TEXT },
-	{ "btrim", PG_TEXT },
-	{ "trim", PG_TEXT },
-	{ "substr", PG_TEXT },
-	{ "substring", PG_TEXT },
-	{ "replace", PG_TEXT },
-	{ "concat", PG_TEXT },
-	{ "concat_ws", PG_TEXT },
-	{ "left", PG_TEXT },
-	{ "right", PG_TEXT },
-	{ "lpad", PG_TEXT },
-	{ "rpad", PG_TEXT },
-	{ "repeat", PG_TEXT },
-	{ "reverse", PG_TEXT },
-	{ "split_part", PG_TEXT },
-	{ "version", PG_TEXT },
-	{ "current_database", PG_TEXT },
-	{ "current_schema", PG_TEXT },
-	{ "string_agg", PG_TEXT },
-	{ "now", PG_TIMESTAMPTZ },
-	{ "clock_timestamp", PG_TIMESTAMPTZ },
-	{ "statement_timestamp", PG_TIMESTAMPTZ },
-	{ "transaction_timestamp", PG_TIMESTAMPTZ },
-	{ "cancel_task", PG_BOOL },
-	{ "pg_cancel_backend", PG_BOOL },
-};
-
-static enum pg_type type_of_call(const FuncCall *call)
+static void note(struct dialect *d, const struct query_column *columns, int count)
 {
-	const char *name = strVal(llast(call->funcname));
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-		if (strcmp(name, functions[i].name) == 0)
-			return functions[i].type;
-	return PG_UNKNOWN;
-}
-
-static enum pg_type type_of_constant(const A_Const *constant)
-{
-	if (constant->isnull)
-		return PG_UNKNOWN;
-	switch (nodeTag(&constant->val)) {
-	case T_Integer:
-		return PG_INT4;
-	case T_Float:
-		return strpbrk(constant->val.fval.fval, ".eE") ||
-				       strlen(constant->val.fval.fval) > 18
-			       ? PG_NUMERIC
-			       : PG_INT8;
-	case T_Boolean:
-		return PG_BOOL;
-	default:
-		return PG_TEXT;
+	for (int i = 0; i < count && d->column_count < DIALECT_COLUMNS_TYPED_MAX; i++) {
+		enum pg_type type = columns[i].kind.type;
+		d->column_types[d->column_count++] = type == PG_UNKNOWN_LITERAL ? PG_TEXT : type;
 	}
-}
-
-static enum pg_type type_of_value(const SQLValueFunction *value)
-{
-	switch (value->op) {
-	case SVFOP_CURRENT_DATE:
-		return PG_DATE;
-	case SVFOP_CURRENT_TIMESTAMP:
-		return PG_TIMESTAMPTZ;
-	default:
-		return PG_UNKNOWN;
-	}
-}
-
-static enum pg_type type_of_operation(const A_Expr *e)
-{
-	static const char *const comparisons[] = { "=", "<", ">", "<=", ">=", "<>", "~", "!~", "~*",
-		"!~*", "~~", "!~~", "~~*", "!~~*" };
-	if (e->kind == AEXPR_NULLIF)
-		return PG_UNKNOWN;
-	if (e->kind != AEXPR_OP)
-		return PG_BOOL;
-	for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
-		if (e->lexpr && strcmp(strVal(llast(e->name)), comparisons[i]) == 0)
-			return PG_BOOL;
-	return PG_UNKNOWN;
-}
-
-static enum pg_type type_of_cast(const TypeCast *cast)
-{
-	const char *word = strVal(llast(cast->typeName->names));
-	return pg_type_named(word, strlen(word));
-}
-
-enum pg_type tree_type(const Node *node)
-{
-	switch (nodeTag(node)) {
-	case T_A_Const:
-		return type_of_constant((const A_Const *)node);
-	case T_TypeCast:
-		return type_of_cast((const TypeCast *)node);
-	case T_FuncCall:
-		return type_of_call((const FuncCall *)node);
-	case T_SQLValueFunction:
-		return type_of_value((const SQLValueFunction *)node);
-	case T_A_Expr:
-		return type_of_operation((const A_Expr *)node);
-	case T_BoolExpr:
-	case T_NullTest:
-	case T_BooleanTest:
-		return PG_BOOL;
-	case T_SubLink:
-		return ((const SubLink *)node)->subLinkType == EXPR_SUBLINK ? PG_UNKNOWN : PG_BOOL;
-	default:
-		return PG_UNKNOWN;
-	}
-}
-
-static bool is_star(const Node *node)
-{
-	return IsA(node, ColumnRef) && IsA(llast(((const ColumnRef *)node)->fields), A_Star);
 }
 
 void tree_note_columns(struct writer *w, const List *targets)
 {
-	struct dialect *d = w->result;
-	const ListCell *cell;
-	foreach (cell, targets) {
-		const Node *value = lfirst_node(ResTarget, cell)->val;
-		if (is_star(value) || d->column_count == DIALECT_COLUMNS_TYPED_MAX)
-			return;
-		d->column_types[d->column_count++] = tree_type(value);
-	}
+	struct query_column *columns;
+	int count = tree_target_columns(w, targets, &columns);
+	note(w->result, columns, count);
 }
 
 void tree_note_query(struct writer *w, const SelectStmt *query)
 {
-	while (query->op != SETOP_NONE)
-		query = query->larg;
-	tree_note_columns(w, query->targetList);
+	struct query_column *columns;
+	int count = tree_query_columns(w, query, &columns);
+	note(w->result, columns, count);
 }

@@ -2,7 +2,7 @@
 /*
  * Owns expressions: constants, columns, operators, what is written with words.
  */
-#include "demo-db/server/dialect/tree_writer.h"
+#include "demo-db/server/dialect/tree_kind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -111,19 +111,19 @@ static void write_pattern(struct writer *w, Node *pattern, bool caseless)
 
 /* ~, ~*, ~~ and ~~*, and the same behind !. REGEXP calls the server's function; what stands before
  * the pattern tells it the rest. */
-static bool write_match(struct writer *w, const char *operator, Node * pattern)
+static bool write_match(struct writer *w, const char *symbol, Node *pattern)
 {
 	static const struct {
-		const char *operator, * sql;
+		const char *symbol, *sql;
 	} matches[] = { { "~", "REGEXP " }, { "~*", "REGEXP '(?i)' || " }, { "~~", "LIKE " },
 		{ "~~*", "REGEXP '(?like)' || " } };
-	bool not = *operator== '!';
+	bool not = *symbol == '!';
 	for (size_t i = 0; i < sizeof matches / sizeof *matches; i++) {
-		if (strcmp(operator+ not, matches[i].operator) != 0)
+		if (strcmp(symbol + not, matches[i].symbol) != 0)
 			continue;
 		tree_put(w, not ? " NOT " : " ");
 		tree_put(w, matches[i].sql);
-		write_pattern(w, pattern, strcmp(matches[i].operator, "~~*") == 0);
+		write_pattern(w, pattern, strcmp(matches[i].symbol, "~~*") == 0);
 		return true;
 	}
 	return false;
@@ -136,14 +136,33 @@ static void lacks_operator(struct writer *w, const A_Expr *e)
 	tree_lacks(w, what, e->location);
 }
 
+/* Those whose meaning depends on types. */
+static bool write_typed_operator(struct writer *w, const A_Expr *e, const char *symbol)
+{
+	static const char *const arithmetic[] = { "+", "-", "*", "/", "%", NULL };
+	static const char *const comparisons[] = { "=", "<", ">", "<=", ">=", "<>", NULL };
+	if (is_one_of(symbol, arithmetic))
+		return tree_write_arithmetic(w, e);
+	if (e->lexpr && is_one_of(symbol, comparisons))
+		return tree_write_comparison(w, e);
+	if (!e->lexpr || strcmp(symbol, "||") != 0)
+		return false;
+	tree_text(w, e->lexpr);
+	tree_put(w, " || ");
+	tree_text(w, e->rexpr);
+	return true;
+}
+
 static void write_operator(struct writer *w, const A_Expr *e)
 {
 	static const char *const prefixes[] = { "-", "+", "~", NULL };
 	static const char *const both[] = { "+", "-", "*", "/", "%", "=", "<", ">",
 		"<=", ">=", "<>", "||", "&", "|", "<<", ">>", "->", "->>", NULL };
-	const char *operator= strVal(llast(e->name));
-	if (!e->lexpr && is_one_of(operator, prefixes)) {
-		tree_put(w, operator);
+	const char *symbol = strVal(llast(e->name));
+	if (write_typed_operator(w, e, symbol))
+		return;
+	if (!e->lexpr && is_one_of(symbol, prefixes)) {
+		tree_put(w, symbol);
 		tree_operand(w, e->rexpr);
 		return;
 	}
@@ -152,16 +171,16 @@ static void write_operator(struct writer *w, const A_Expr *e)
 		return;
 	}
 	tree_operand(w, e->lexpr);
-	if (write_match(w, operator, e->rexpr))
+	if (write_match(w, symbol, e->rexpr))
 		return;
-	if (!is_one_of(operator, both)) {
+	if (!is_one_of(symbol, both)) {
 		lacks_operator(w, e);
 		return;
 	}
 	tree_put(w, " ");
-	tree_put(w, operator);
+	tree_put(w, symbol);
 	tree_put(w, " ");
-	if (strcmp(operator, "/") == 0 || strcmp(operator, "%") == 0)
+	if (strcmp(symbol, "/") == 0 || strcmp(symbol, "%") == 0)
 		write_divisor(w, e->rexpr);
 	else
 		tree_operand(w, e->rexpr);
@@ -169,35 +188,56 @@ static void write_operator(struct writer *w, const A_Expr *e)
 
 static void write_in(struct writer *w, const A_Expr *e, bool not, const List *items)
 {
-	tree_operand(w, e->lexpr);
+	const ListCell *cell;
+	enum pg_type left = tree_kind(w, e->lexpr).type;
+	tree_compared(w, e->lexpr, tree_common_of(w, items, left));
 	tree_put(w, not ? " NOT IN (" : " IN (");
-	tree_put_list(w, items, ", ", tree_expression);
+	foreach (cell, items) {
+		if (foreach_current_index(cell))
+			tree_put(w, ", ");
+		tree_compared(w, lfirst(cell), left);
+	}
 	tree_put(w, ")");
 }
 
 /* = ANY (ARRAY[…]) is IN, <> ALL is NOT IN. */
-static void write_any(struct writer *w, const A_Expr *e, const char *operator)
+static void write_any(struct writer *w, const A_Expr *e, const char *symbol)
 {
-	if (strcmp(strVal(llast(e->name)), operator) == 0 && IsA(e->rexpr, A_ArrayExpr))
-		write_in(w, e, *operator== '<', ((const A_ArrayExpr *)e->rexpr)->elements);
+	if (strcmp(strVal(llast(e->name)), symbol) == 0 && IsA(e->rexpr, A_ArrayExpr))
+		write_in(w, e, *symbol == '<', ((const A_ArrayExpr *)e->rexpr)->elements);
 	else
 		tree_lacks(w, "arrays", e->location);
 }
 
-static void write_two(struct writer *w, const A_Expr *e, const char *between)
+static void write_between(struct writer *w, const A_Expr *e, const char *word)
 {
+	List *bounds = (List *)e->rexpr;
+	enum pg_type left = tree_kind(w, e->lexpr).type;
+	tree_compared(w, e->lexpr, tree_common_of(w, bounds, left));
+	tree_put(w, word);
+	tree_compared(w, linitial(bounds), left);
+	tree_put(w, " AND ");
+	tree_compared(w, lsecond(bounds), left);
+}
+
+/* x IS [NOT] DISTINCT FROM y */
+static void write_distinct(struct writer *w, const A_Expr *e)
+{
+	if (tree_write_comparison(w, e))
+		return;
 	tree_operand(w, e->lexpr);
-	tree_put(w, between);
+	tree_put(w, e->kind == AEXPR_DISTINCT ? " IS NOT " : " IS ");
 	tree_operand(w, e->rexpr);
 }
 
-static void write_between(struct writer *w, const A_Expr *e, const char *word)
+static void write_nullif(struct writer *w, const A_Expr *e)
 {
-	tree_operand(w, e->lexpr);
-	tree_put(w, word);
-	tree_operand(w, linitial((List *)e->rexpr));
-	tree_put(w, " AND ");
-	tree_operand(w, lsecond((List *)e->rexpr));
+	enum pg_type type = tree_common(tree_kind(w, e->lexpr).type, tree_kind(w, e->rexpr).type);
+	tree_put(w, "nullif(");
+	tree_as(w, e->lexpr, type);
+	tree_put(w, type == PG_NUMERIC ? " COLLATE pg_numeric, " : ", ");
+	tree_as(w, e->rexpr, type);
+	tree_put(w, ")");
 }
 
 static void write_operation(struct writer *w, const A_Expr *e)
@@ -213,17 +253,11 @@ static void write_operation(struct writer *w, const A_Expr *e)
 		write_any(w, e, "<>");
 		break;
 	case AEXPR_DISTINCT:
-		write_two(w, e, " IS NOT ");
-		break;
 	case AEXPR_NOT_DISTINCT:
-		write_two(w, e, " IS ");
+		write_distinct(w, e);
 		break;
 	case AEXPR_NULLIF:
-		tree_put(w, "nullif(");
-		tree_expression(w, e->lexpr);
-		tree_put(w, ", ");
-		tree_expression(w, e->rexpr);
-		tree_put(w, ")");
+		write_nullif(w, e);
 		break;
 	case AEXPR_IN:
 		write_in(w, e, *strVal(llast(e->name)) == '<', (const List *)e->rexpr);
@@ -268,17 +302,22 @@ static void write_truth(struct writer *w, const BooleanTest *test)
 /* ---- Order and windows ----------------------------------------------------------------------- */
 
 /* NULL is greater than everything there, smaller here. */
-void tree_sort(struct writer *w, Node *node)
+void tree_sort_by(struct writer *w, const SortBy *sort, bool exact)
 {
-	const SortBy *sort = (const SortBy *)node;
 	bool down = sort->sortby_dir == SORTBY_DESC;
 	bool first = sort->sortby_nulls == SORTBY_NULLS_FIRST ||
 		     (sort->sortby_nulls == SORTBY_NULLS_DEFAULT && down);
 	if (sort->sortby_dir == SORTBY_USING)
 		tree_lacks(w, "ORDER BY with USING", sort->location);
-	tree_expression(w, sort->node);
+	tree_term(w, sort->node);
+	tree_put(w, exact ? " COLLATE pg_numeric" : "");
 	tree_put(w, down ? " DESC" : "");
 	tree_put(w, first ? " NULLS FIRST" : " NULLS LAST");
+}
+
+void tree_sort(struct writer *w, Node *node)
+{
+	tree_sort_by(w, (const SortBy *)node, false);
 }
 
 static void write_bound(struct writer *w, const WindowDef *window, int options, bool end)
@@ -359,9 +398,9 @@ static bool is_array_of_members(const SubLink *link)
 
 static void write_sublink(struct writer *w, const SubLink *link)
 {
-	const char *operator= link->operName ? strVal(llast(link->operName)) : "=";
-	bool any = link->subLinkType == ANY_SUBLINK && strcmp(operator, "=") == 0;
-	bool none = link->subLinkType == ALL_SUBLINK && strcmp(operator, "<>") == 0;
+	const char *symbol = link->operName ? strVal(llast(link->operName)) : "=";
+	bool any = link->subLinkType == ANY_SUBLINK && strcmp(symbol, "=") == 0;
+	bool none = link->subLinkType == ALL_SUBLINK && strcmp(symbol, "<>") == 0;
 	if (is_array_of_members(link)) {
 		tree_put(w, "'{}'");
 		return;
@@ -382,36 +421,63 @@ static void write_sublink(struct writer *w, const SubLink *link)
 
 /* ---- Expressions ----------------------------------------------------------------------------- */
 
-static void write_when(struct writer *w, Node *node)
-{
-	const CaseWhen *when = (const CaseWhen *)node;
-	tree_put(w, " WHEN ");
-	tree_expression(w, (Node *)when->expr);
-	tree_put(w, " THEN ");
-	tree_expression(w, (Node *)when->result);
-}
-
 static void write_case(struct writer *w, const CaseExpr *e)
 {
+	enum pg_type type = tree_kind(w, (const Node *)e).type;
+	enum pg_type asked = e->arg ? tree_kind(w, (Node *)e->arg).type : PG_UNKNOWN;
+	const ListCell *cell;
 	tree_put(w, "CASE");
 	if (e->arg) {
 		tree_put(w, " ");
-		tree_operand(w, (Node *)e->arg);
+		tree_compared(w, (Node *)e->arg, asked);
 	}
-	tree_put_list(w, e->args, "", write_when);
+	foreach (cell, e->args) {
+		const CaseWhen *when = lfirst_node(CaseWhen, cell);
+		tree_put(w, " WHEN ");
+		if (e->arg)
+			tree_compared(w, (Node *)when->expr, asked);
+		else
+			tree_expression(w, (Node *)when->expr);
+		tree_put(w, " THEN ");
+		tree_as(w, (Node *)when->result, type);
+	}
 	if (e->defresult) {
 		tree_put(w, " ELSE ");
-		tree_expression(w, (Node *)e->defresult);
+		tree_as(w, (Node *)e->defresult, type);
 	}
 	tree_put(w, " END");
 }
 
+/* Of values that become one type. */
 static void write_arguments(struct writer *w, const char *name, const List *arguments)
 {
+	enum pg_type type = tree_common_of(w, arguments, PG_UNKNOWN_LITERAL);
+	const ListCell *cell;
 	tree_put(w, name);
 	tree_put(w, "(");
-	tree_put_list(w, arguments, ", ", tree_expression);
+	foreach (cell, arguments) {
+		if (foreach_current_index(cell))
+			tree_put(w, ", ");
+		tree_as(w, lfirst(cell), type);
+	}
 	tree_put(w, ")");
+}
+
+static void write_row(struct writer *w, const RowExpr *row)
+{
+	tree_put(w, "(");
+	tree_put_list(w, row->args, ", ", tree_expression);
+	tree_put(w, ")");
+}
+
+/* greatest and least */
+static void write_most(struct writer *w, const MinMaxExpr *e)
+{
+	bool greatest = e->op == IS_GREATEST;
+	if (tree_common_of(w, e->args, PG_UNKNOWN_LITERAL) == PG_NUMERIC)
+		write_arguments(w, greatest ? "pg_greatest" : "pg_least", e->args);
+	else
+		write_arguments(w, greatest ? "greatest" : "least", e->args);
 }
 
 /* COLLATE "C" and "default" are what texts are compared by anyway. */
@@ -442,15 +508,13 @@ static void write_other(struct writer *w, Node *node)
 		write_arguments(w, "coalesce", ((const CoalesceExpr *)node)->args);
 		break;
 	case T_MinMaxExpr:
-		write_arguments(w,
-			((const MinMaxExpr *)node)->op == IS_GREATEST ? "greatest" : "least",
-			((const MinMaxExpr *)node)->args);
+		write_most(w, (const MinMaxExpr *)node);
 		break;
 	case T_SQLValueFunction:
 		tree_value_function(w, (const SQLValueFunction *)node);
 		break;
 	case T_RowExpr:
-		write_arguments(w, "", ((const RowExpr *)node)->args);
+		write_row(w, (const RowExpr *)node);
 		break;
 	case T_CollateClause:
 		write_collation(w, (const CollateClause *)node);

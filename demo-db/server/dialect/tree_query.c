@@ -2,7 +2,7 @@
 /*
  * Owns queries: SELECT, VALUES, set operations, what stands in FROM, common tables.
  */
-#include "demo-db/server/dialect/tree_writer.h"
+#include "demo-db/server/dialect/tree_kind.h"
 
 #include <string.h>
 
@@ -257,17 +257,31 @@ void tree_with(struct writer *w, const WithClause *with)
 
 /* ---- Queries --------------------------------------------------------------------------------- */
 
-void tree_target(struct writer *w, Node *node)
+static void write_target(struct writer *w, const ResTarget *target, enum pg_type wanted)
 {
-	const ResTarget *target = (const ResTarget *)node;
 	const char *name = target->name ? target->name : tree_column_name(target->val);
-	tree_expression(w, target->val);
-	if (IsA(target->val, ColumnRef) && !target->name)
+	bool column = IsA(target->val, ColumnRef);
+	bool exact =
+		wanted == PG_NUMERIC || (!column && tree_kind(w, target->val).type == PG_NUMERIC);
+	if (exact)
+		tree_exact(w, target->val);
+	else if (wanted != PG_UNKNOWN)
+		tree_as(w, target->val, wanted);
+	else
+		tree_expression(w, target->val);
+	if (exact && w->compares)
+		tree_put(w, " COLLATE pg_numeric");
+	if (column && !target->name && !exact && wanted == PG_UNKNOWN)
 		return;
 	tree_put(w, " AS \"");
 	for (const char *c = name; *c; c++)
 		text_append(&w->out, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1);
 	tree_put(w, "\"");
+}
+
+void tree_target(struct writer *w, Node *node)
+{
+	write_target(w, (const ResTarget *)node, PG_UNKNOWN);
 }
 
 static void write_row(struct writer *w, Node *row)
@@ -287,6 +301,23 @@ static void write_arm(struct writer *w, SelectStmt *arm, bool right)
 	tree_put(w, inside ? ")" : "");
 }
 
+/* The types its columns get; NULL: each arm's own. */
+static const enum pg_type *types_of_arms(struct writer *w, const SelectStmt *query)
+{
+	struct query_column *columns, *others;
+	int count = tree_query_columns(w, query, &columns);
+	const SelectStmt *arm = query;
+	for (; arm->op != SETOP_NONE; arm = arm->rarg)
+		continue;
+	if (count <= 0 || tree_query_columns(w, arm, &others) != count)
+		return NULL;
+	enum pg_type *types = tree_allocate(w, (size_t)count, sizeof *types);
+	for (int i = 0; types && i < count; i++)
+		types[i] =
+			columns[i].kind.type == PG_UNKNOWN_LITERAL ? PG_TEXT : columns[i].kind.type;
+	return types;
+}
+
 static void write_set_operation(struct writer *w, const SelectStmt *query)
 {
 	static const char *const words[] = { "", " UNION ", " INTERSECT ", " EXCEPT " };
@@ -294,10 +325,14 @@ static void write_set_operation(struct writer *w, const SelectStmt *query)
 		tree_lacks(w, query->op == SETOP_EXCEPT ? "EXCEPT ALL" : "INTERSECT ALL", -1);
 		return;
 	}
+	const enum pg_type *wanted = w->wanted ? w->wanted : types_of_arms(w, query);
+	w->wanted = wanted;
 	write_arm(w, query->larg, false);
 	tree_put(w, words[query->op]);
 	tree_put(w, query->all ? "ALL " : "");
+	w->wanted = wanted;
 	write_arm(w, query->rarg, true);
+	w->wanted = NULL;
 }
 
 /* SQLite orders no VALUES. */
@@ -323,16 +358,41 @@ static void write_group(struct writer *w, Node *node)
 		tree_refuse(w, "42601", "non-integer constant in GROUP BY",
 			((const A_Const *)node)->location);
 	else
-		tree_expression(w, node);
+		tree_term(w, node);
 }
 
-static void write_order(struct writer *w, Node *node)
+/* Is the term a result column, by its place or its name, that is exact? */
+static bool names_exact(struct writer *w, const List *targets, const Node *term)
 {
-	const Node *term = ((const SortBy *)node)->node;
-	if (is_plain_constant(term))
-		tree_refuse(w, "42601", "non-integer constant in ORDER BY",
-			((const A_Const *)term)->location);
-	tree_sort(w, node);
+	const A_Const *place = (const A_Const *)term;
+	const List *fields = IsA(term, ColumnRef) ? ((const ColumnRef *)term)->fields : NIL;
+	const ListCell *cell;
+	foreach (cell, targets) {
+		const ResTarget *target = lfirst_node(ResTarget, cell);
+		bool named = list_length(fields) == 1 && IsA(linitial(fields), String) &&
+			     target->name && strcmp(target->name, strVal(linitial(fields))) == 0;
+		if (IsA(term, A_Const))
+			named = intVal(&place->val) == foreach_current_index(cell) + 1;
+		if (named)
+			return tree_kind(w, target->val).type == PG_NUMERIC &&
+			       !IsA(target->val, ColumnRef);
+	}
+	return false;
+}
+
+static void write_order_by(struct writer *w, const SelectStmt *query)
+{
+	const ListCell *cell;
+	foreach (cell, query->sortClause) {
+		const SortBy *sort = lfirst_node(SortBy, cell);
+		if (is_plain_constant(sort->node)) {
+			tree_refuse(w, "42601", "non-integer constant in ORDER BY",
+				((const A_Const *)sort->node)->location);
+			return;
+		}
+		tree_put(w, foreach_current_index(cell) ? ", " : " ORDER BY ");
+		tree_sort_by(w, sort, names_exact(w, query->targetList, sort->node));
+	}
 }
 
 static void write_named_window(struct writer *w, Node *node)
@@ -360,6 +420,29 @@ static void write_clauses(struct writer *w, const char *word, const List *list, 
 	tree_put_list(w, list, ", ", write);
 }
 
+static bool has_star(const List *targets)
+{
+	const ListCell *cell;
+	foreach (cell, targets) {
+		const ColumnRef *column = (const ColumnRef *)lfirst_node(ResTarget, cell)->val;
+		if (IsA(column, ColumnRef) && IsA(llast(column->fields), A_Star))
+			return true;
+	}
+	return false;
+}
+
+/* Each as the type that is wanted of it; NULL: as it is. */
+static void write_targets(struct writer *w, const List *targets, const enum pg_type *wanted)
+{
+	const ListCell *cell;
+	foreach (cell, targets) {
+		int i = foreach_current_index(cell);
+		if (i)
+			tree_put(w, ", ");
+		write_target(w, lfirst(cell), wanted ? wanted[i] : PG_UNKNOWN);
+	}
+}
+
 static void write_select(struct writer *w, const SelectStmt *query)
 {
 	if (query->intoClause)
@@ -370,8 +453,13 @@ static void write_select(struct writer *w, const SelectStmt *query)
 		tree_lacks(w, "DISTINCT ON", -1);
 	else if (query->groupDistinct)
 		tree_lacks(w, "GROUP BY DISTINCT", -1);
+	bool before = w->compares;
+	const enum pg_type *wanted = has_star(query->targetList) ? NULL : w->wanted;
+	w->compares = query->distinctClause || w->wanted;
+	w->wanted = NULL;
 	tree_put(w, query->distinctClause ? "SELECT DISTINCT " : "SELECT ");
-	tree_put_list(w, query->targetList, ", ", tree_target);
+	write_targets(w, query->targetList, wanted);
+	w->compares = before;
 	tree_from_list(w, " FROM ", query->fromClause);
 	write_clause(w, " WHERE ", query->whereClause);
 	write_clauses(w, " GROUP BY ", query->groupClause, write_group);
@@ -399,6 +487,7 @@ void tree_query(struct writer *w, SelectStmt *query)
 {
 	if (!tree_enter(w))
 		return;
+	struct scope *scope = tree_enter_scope(w, query->withClause, query->fromClause);
 	tree_with(w, query->withClause);
 	if (query->op != SETOP_NONE)
 		write_set_operation(w, query);
@@ -406,7 +495,8 @@ void tree_query(struct writer *w, SelectStmt *query)
 		write_values(w, query);
 	else
 		write_select(w, query);
-	write_clauses(w, " ORDER BY ", query->sortClause, write_order);
+	write_order_by(w, query);
 	write_limit(w, query);
+	tree_leave_scope(w, scope);
 	tree_leave(w);
 }

@@ -18,6 +18,10 @@ struct writer {
 	struct text out;
 	const struct dialect_context *context;
 	struct dialect *result;
+	struct scope *scope; /* tree_kind.h */
+	struct block *blocks;
+	const enum pg_type *wanted; /* of the select list to come; NULL: its own */
+	bool compares; /* the select list's values are compared: DISTINCT, set operations */
 	unsigned depth;
 	bool failed; /* result says why */
 };
@@ -39,12 +43,18 @@ void tree_put_names(struct writer *w, const List *names);
 typedef void tree_write(struct writer *w, Node *node);
 void tree_put_list(struct writer *w, const List *list, const char *separator, tree_write *write);
 
+/* tree_scope.c: zeroed memory that lives as long as the writer; NULL: it has failed. */
+void *tree_allocate(struct writer *w, size_t count, size_t bytes);
+void tree_free_blocks(struct writer *w);
+
 /* tree_expression.c */
 tree_write tree_expression;
 /* An expression in the place of an operand. */
 tree_write tree_operand;
 /* One term of an ORDER BY. */
 tree_write tree_sort;
+/* `exact`: it names a result column that is a numeric. */
+void tree_sort_by(struct writer *w, const SortBy *sort, bool exact);
 /* What stands in parentheses behind OVER, or a window's name. */
 void tree_window(struct writer *w, const WindowDef *window);
 
@@ -74,7 +84,5 @@ const char *tree_column_name(const Node *expression);
 /* Notes the types of the statement's result columns. After a `*` no column's place is known. */
 void tree_note_columns(struct writer *w, const List *targets);
 void tree_note_query(struct writer *w, const SelectStmt *query);
-/* PG_UNKNOWN: the form does not tell it. */
-enum pg_type tree_type(const Node *expression);
 
 #endif

@@ -488,7 +488,7 @@ void wire_row_description(struct wire_out *out, const struct wire_column *column
 		wire_put16(out, 0);
 		wire_put32(out, columns[i].type);
 		wire_put16(out, (uint16_t)columns[i].length);
-		wire_put32(out, (uint32_t)-1);
+		wire_put32(out, (uint32_t)(columns[i].modifier - 1));
 		wire_put16(out, columns[i].format);
 	}
 	wire_end(out);

@@ -156,7 +156,8 @@ struct wire_column {
 	uint16_t format; /* 0 text, 1 binary */
 	bool scaled;	 /* a numeric with so many digits behind the point: */
 	uint8_t scale;
-	uint32_t width; /* blanks make it so many characters; 0: as it is */
+	uint32_t width;	  /* blanks make it so many characters; 0: as it is */
+	int32_t modifier; /* 1 + atttypmod; 0: none */
 };
 void wire_row_description(struct wire_out *out, const struct wire_column *columns, uint16_t count);
 

@@ -58,6 +58,7 @@ void backend_free(struct backend *backend)
 {
 	query_free(backend);
 	prepared_free(&backend->prepared);
+	schema_free(&backend->schema);
 	settings_free(&backend->settings);
 	output_free(&backend->output);
 }

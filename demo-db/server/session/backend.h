@@ -16,6 +16,7 @@
 #include "demo-db/server/net/reactor.h"
 #include "demo-db/server/session/prepared.h"
 #include "demo-db/server/session/query.h"
+#include "demo-db/server/session/schema.h"
 #include "demo-db/server/session/settings.h"
 #include "demo-db/server/session/timer.h"
 
@@ -51,6 +52,8 @@ struct backend {
 	struct output output;
 	struct settings settings;
 	struct prepared prepared;
+	struct schema schema;
+	bool defined; /* the block in hand has changed the schema */
 	struct query query;
 	uint64_t arrival_ns; /* when the messages in hand arrived */
 	struct timer timer;

@@ -54,13 +54,12 @@ static bool is_one_statement(const char *sql, size_t bytes)
 	return token.kind == TOKEN_END;
 }
 
-static int take_types(struct statement *s, struct wire_words types)
+static enum pg_type *types_of(struct wire_words words)
 {
-	if (statement_declare(s, types.count))
-		return -1;
-	for (uint16_t i = 0; i < types.count; i++)
-		s->types[i] = (enum pg_type)wire_word32(types, i);
-	return 0;
+	enum pg_type *types = calloc(words.count + 1u, sizeof *types);
+	for (uint16_t i = 0; types && i < words.count; i++)
+		types[i] = (enum pg_type)wire_word32(words, i);
+	return types;
 }
 
 static bool ends_transaction(const struct statement *s)
@@ -131,12 +130,16 @@ static void parse(struct backend *backend, const struct wire_message *m)
 			NULL);
 		return;
 	}
-	struct statement *s = statement_new(sql, bytes, &context);
-	if (!s || take_types(s, m->parse.types))
+	enum pg_type *types = types_of(m->parse.types);
+	context.parameter_types = types;
+	context.parameter_count = m->parse.types.count;
+	struct statement *s = types ? statement_new(sql, bytes, &context) : NULL;
+	if (!s)
 		fail(backend, "53200", "out of memory", NULL);
 	else if (accept_statement(backend, s))
 		name_statement(backend, name, s);
 	statement_free(s);
+	free(types);
 }
 
 /* ---- What a statement returns ---------------------------------------------------------------- */
@@ -171,15 +174,18 @@ static int note_columns(void *arg, const struct db_row *row)
 	for (uint32_t i = 0; i < count && !d->failed; i++) {
 		const char *declared = db_row_declared(row, i);
 		enum pg_type type = PG_UNKNOWN;
-		if (declared && *declared)
-			type = value_pg_type(declared, DB_NULL);
-		else if (i < s->dialect.column_count)
+		if (i < s->dialect.column_count)
 			type = s->dialect.column_types[i];
+		if (type == PG_UNKNOWN && declared && *declared)
+			type = value_pg_type(declared, DB_NULL);
 		if (type == PG_UNKNOWN)
 			type = PG_TEXT;
 		s->described[i] = (struct wire_column){ .name = strdup(db_row_name(row, i)),
 			.type = type,
-			.length = value_pg_length(type) };
+			.length = value_pg_length(type),
+			.modifier = value_pg_type(declared, DB_NULL) == type
+					    ? value_modifier(declared)
+					    : 0 };
 		s->described_count++;
 		d->failed = !s->described[i].name;
 	}
@@ -321,6 +327,23 @@ static bool counts_agree(
 	return false;
 }
 
+/* False: an error was told. */
+static bool accept_refreshed(struct backend *backend, struct statement *s)
+{
+	struct dialect_context context = query_context(backend);
+	switch (statement_refresh(s, &context)) {
+	case REFRESH_FINE:
+		return accept_statement(backend, s);
+	case REFRESH_CHANGED:
+		fail(backend, "0A000", STATEMENT_CHANGED, NULL);
+		return false;
+	case REFRESH_NO_MEMORY:
+		break;
+	}
+	fail(backend, "53200", "out of memory", NULL);
+	return false;
+}
+
 static void bind(struct backend *backend, const struct wire_message *m)
 {
 	const char *name = m->bind.portal;
@@ -331,7 +354,8 @@ static void bind(struct backend *backend, const struct wire_message *m)
 		fail_statement(backend, "26000", m->bind.statement, "does not exist");
 		return;
 	}
-	if (!counts_agree(backend, m, s) || refused_in_failed_block(backend, s))
+	if (!counts_agree(backend, m, s) || refused_in_failed_block(backend, s) ||
+		!accept_refreshed(backend, s))
 		return;
 	if (*name && portal_find(&backend->prepared, name)) {
 		snprintf(message, sizeof message, "cursor \"%.80s\" already exists", name);

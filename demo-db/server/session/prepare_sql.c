@@ -44,20 +44,20 @@ static bool next_type(struct lexer *lexer, enum pg_type *type)
 	return true;
 }
 
-static int take_types(struct statement *s, const char *types)
+/* What stands in the parentheses; malloc'ed, NULL: memory is out. */
+static enum pg_type *types_of(const char *text, uint16_t *count)
 {
-	const struct lexer start = { .at = types, .end = types + strlen(types) };
+	const struct lexer start = { .at = text, .end = text + strlen(text) };
 	struct lexer lexer = start;
 	enum pg_type type;
-	uint16_t count = 0;
+	*count = 0;
 	while (next_type(&lexer, &type))
-		count++;
-	if (statement_declare(s, count))
-		return -1;
+		++*count;
+	enum pg_type *types = calloc(*count + 1u, sizeof *types);
 	lexer = start;
-	for (uint16_t i = 0; i < count; i++)
-		next_type(&lexer, &s->types[i]);
-	return 0;
+	for (uint16_t i = 0; types && i < *count; i++)
+		next_type(&lexer, &types[i]);
+	return types;
 }
 
 bool prepare_sql_prepare(struct backend *backend, const struct dialect *d)
@@ -65,14 +65,16 @@ bool prepare_sql_prepare(struct backend *backend, const struct dialect *d)
 	struct dialect_context context = query_context(backend);
 	if (prepared_find(&backend->prepared, d->name))
 		return refuse(backend, "42P05", "already exists", d->name);
-	struct statement *s = statement_new(d->sql, strlen(d->sql), &context);
+	enum pg_type *types = types_of(d->value, &context.parameter_count);
+	context.parameter_types = types;
+	struct statement *s = types ? statement_new(d->sql, strlen(d->sql), &context) : NULL;
+	free(types);
 	if (s && s->dialect.kind == DIALECT_REFUSED) {
 		query_fail(backend, s->dialect.sqlstate, s->dialect.message, s->dialect.hint);
 		statement_free(s);
 		return false;
 	}
-	if (!s || take_types(s, d->value)) {
-		statement_free(s);
+	if (!s) {
 		query_fail(backend, "53200", "out of memory", NULL);
 		return false;
 	}
@@ -202,6 +204,15 @@ bool prepare_sql_execute(struct backend *backend)
 	}
 	if (q->literal_count != s->parameter_count)
 		return refuse_count(backend, s, d->name);
+	struct dialect_context context = query_context(backend);
+	switch (statement_refresh(s, &context)) {
+	case REFRESH_FINE:
+		break;
+	case REFRESH_CHANGED:
+		return query_fail(backend, "0A000", STATEMENT_CHANGED, NULL), false;
+	case REFRESH_NO_MEMORY:
+		return query_fail(backend, "53200", "out of memory", NULL), false;
+	}
 	q->written = NULL; /* errors are about another text */
 	query_take(q, s);
 	return true;

@@ -43,16 +43,24 @@ static void count_parameters(struct statement *s)
 	}
 }
 
-int statement_declare(struct statement *s, uint16_t count)
+/* The types that were declared, then those the statement tells. */
+static int take_types(struct statement *s, const struct dialect_context *context)
 {
+	uint16_t declared = context->parameter_count, told = s->dialect.parameter_count;
+	uint16_t count = declared > told ? declared : told;
 	if (count == 0)
 		return 0;
 	s->types = calloc(count, sizeof *s->types);
 	if (!s->types)
 		return -1;
+	for (uint16_t i = 0; i < count; i++) {
+		s->types[i] = i < declared ? context->parameter_types[i] : PG_UNKNOWN;
+		if (s->types[i] == PG_UNKNOWN && i < told)
+			s->types[i] = s->dialect.parameter_types[i];
+	}
 	s->type_count = count;
-	if (count > s->parameter_count)
-		s->parameter_count = count;
+	if (declared > s->parameter_count)
+		s->parameter_count = declared;
 	return 0;
 }
 
@@ -71,6 +79,11 @@ uint16_t statement_untyped(const struct statement *s)
 		if (!used[i + 1] && (i >= s->type_count || s->types[i] == PG_UNKNOWN))
 			return (uint16_t)(i + 1);
 	return 0;
+}
+
+static uint64_t version_of(const struct dialect_context *context)
+{
+	return context->schema ? context->schema->version : 0;
 }
 
 /* DROP … IF, CREATE … IF */
@@ -128,15 +141,50 @@ struct statement *statement_new(
 	if (!s)
 		return NULL;
 	s->references = 1;
+	s->schema_version = version_of(context);
 	s->source = strndup(source, bytes);
 	s->source_bytes = bytes;
 	if (s->source && translate(s, context) == 0 && take_rest(s, context) == 0) {
 		if (s->dialect.kind != DIALECT_PREPARE) /* those are of the statement in it */
 			count_parameters(s);
-		return s;
+		if (take_types(s, context) == 0)
+			return s;
 	}
 	statement_free(s);
 	return NULL;
+}
+
+/* What is not known is alike. */
+static bool returns_alike(const struct dialect *a, const struct dialect *b)
+{
+	if (!a->column_count || !b->column_count)
+		return true;
+	for (uint32_t i = 0; i < a->column_count && i < b->column_count; i++)
+		if (a->column_types[i] != b->column_types[i] && a->column_types[i] != PG_UNKNOWN &&
+			b->column_types[i] != PG_UNKNOWN)
+			return false;
+	return a->column_count == b->column_count;
+}
+
+enum refresh statement_refresh(struct statement *s, const struct dialect_context *context)
+{
+	struct dialect_context own = *context;
+	struct dialect fresh;
+	if (s->dialect.kind != DIALECT_SQL || s->schema_version == version_of(context))
+		return REFRESH_FINE;
+	own.parameter_types = s->types;
+	own.parameter_count = s->type_count;
+	if (dialect_translate(s->source, s->source_bytes, &own, &fresh))
+		return REFRESH_NO_MEMORY;
+	if (!returns_alike(&s->dialect, &fresh)) {
+		dialect_free(&fresh);
+		return REFRESH_CHANGED;
+	}
+	dialect_free(&s->dialect);
+	s->dialect = fresh;
+	s->is_described = false;
+	s->schema_version = version_of(context);
+	return REFRESH_FINE;
 }
 
 char *statement_with_columns(
@@ -179,10 +227,13 @@ struct statement *prepared_simple(struct prepared *prepared, const char *source,
 {
 	struct statement **slot = &prepared->cache[hash % PREPARED_CACHE];
 	struct statement *s = *slot;
-	if (s && s->hash == hash && s->source_bytes == bytes && s->literal_count == literals &&
+	if (s && s->schema_version == version_of(context) && s->hash == hash &&
+		s->source_bytes == bytes && s->literal_count == literals &&
 		memcmp(s->source, source, bytes) == 0)
 		return s;
-	s = statement_new(source, bytes, context);
+	struct dialect_context own = *context;
+	own.literal_count = (uint16_t)literals;
+	s = statement_new(source, bytes, &own);
 	if (!s)
 		return NULL;
 	s->hash = hash;

@@ -25,7 +25,8 @@ struct statement {
 	uint32_t references;
 	char *source; /* as the client wrote it */
 	size_t source_bytes;
-	uint64_t hash; /* of the source, for the cache */
+	uint64_t hash;		 /* of the source, for the cache */
+	uint64_t schema_version; /* whose tables it was translated for */
 	struct dialect dialect;
 	struct statement *rest; /* runs behind it, as part of it; NULL: none */
 	struct statement_kind kind;
@@ -88,8 +89,10 @@ char *statement_with_columns(
 /* Translates. NULL when memory is out; what the dialect refuses is a statement too. */
 struct statement *statement_new(
 	const char *source, size_t bytes, const struct dialect_context *context);
-/* Gives it types of `count` parameters, all unknown for now. -1: no memory. */
-int statement_declare(struct statement *statement, uint16_t count);
+enum refresh { REFRESH_FINE, REFRESH_CHANGED, REFRESH_NO_MEMORY };
+#define STATEMENT_CHANGED "cached plan must not change result type"
+/* Translates it again if the schema is another one; what it returns must have the same types. */
+enum refresh statement_refresh(struct statement *statement, const struct dialect_context *context);
 /* The first parameter whose type nobody can know: none was given, and the text does not use it.
  * 0: there is none. */
 uint16_t statement_untyped(const struct statement *statement);

@@ -42,12 +42,13 @@ static char transaction(const struct backend *backend)
 	return db_session_transaction(backend->db);
 }
 
-struct dialect_context query_context(const struct backend *backend)
+struct dialect_context query_context(struct backend *backend)
 {
 	return (struct dialect_context){ .user = backend->user,
 		.database = backend->database,
 		.version = SERVER_VERSION,
-		.process = backend->process };
+		.process = backend->process,
+		.schema = schema_of(backend) };
 }
 
 void query_free(struct backend *backend)
@@ -372,6 +373,9 @@ static bool step_begun(struct backend *backend)
 
 static void end_block(struct backend *backend, bool committed)
 {
+	if (backend->defined) /* now others see it, or nobody any more */
+		schema_changed(backend);
+	backend->defined = false;
 	settings_end_block(&backend->settings, committed);
 	portal_close_all(&backend->prepared);
 }
@@ -381,6 +385,10 @@ static void after_statement(struct backend *backend, enum control control)
 	struct query *q = &backend->query;
 	const struct statement_kind *kind = &q->statement->kind;
 	bool ended = control == CONTROL_COMMIT || control == CONTROL_ROLLBACK;
+	if (kind->definition) {
+		schema_changed(backend);
+		backend->defined = transaction(backend) != 'I';
+	}
 	if (kind->partial)
 		atomic_store_explicit(
 			&backend->services->partial_indexes, true, memory_order_relaxed);

@@ -120,6 +120,6 @@ void query_take(struct query *query, struct statement *statement);
 
 /* The dialect's literals for this session. */
 struct dialect_context;
-struct dialect_context query_context(const struct backend *backend);
+struct dialect_context query_context(struct backend *backend);
 
 #endif

@@ -58,9 +58,9 @@ static enum pg_type type_of(const struct query *q, const struct db_row *row, uin
 	if (s->is_described && column < s->described_count)
 		return (enum pg_type)s->described[column].type;
 	const char *declared = db_row_declared(row, column);
-	if (declared && *declared)
-		return value_pg_type(declared, DB_NULL);
-	return column < s->dialect.column_count ? s->dialect.column_types[column] : PG_UNKNOWN;
+	if (column < s->dialect.column_count && s->dialect.column_types[column] != PG_UNKNOWN)
+		return s->dialect.column_types[column];
+	return declared && *declared ? value_pg_type(declared, DB_NULL) : PG_UNKNOWN;
 }
 
 /* False: some column's type only a value can tell. */
@@ -82,6 +82,9 @@ static bool fill_columns(struct query *q, const struct db_row *row, bool values)
 			.scaled = scale >= 0,
 			.scale = (uint8_t)(scale < 0 ? 0 : scale),
 			.width = type == PG_BPCHAR && declared ? value_width(declared) : 0,
+			.modifier = value_pg_type(declared, DB_NULL) == type
+					    ? value_modifier(declared)
+					    : 0,
 			.type = type,
 			.length = value_pg_length(type),
 			.format = value_has_binary(type) ? format : 0 };

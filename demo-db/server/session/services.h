@@ -27,8 +27,9 @@ struct services {
 	struct clients *clients;
 	struct admission admission;
 	struct backup_turn backup;
-	_Atomic bool checkpointing;   /* somebody's CHECKPOINT keeps a serving thread */
-	_Atomic bool partial_indexes; /* some index has a WHERE: literals may matter to plans */
+	_Atomic bool checkpointing;	 /* somebody's CHECKPOINT keeps a serving thread */
+	_Atomic uint64_t schema_version; /* counts the changes of the schema */
+	_Atomic bool partial_indexes;	 /* some index has a WHERE: literals may matter to plans */
 };
 
 #endif

@@ -30,7 +30,7 @@ int64_t stamp_days(const struct stamp *s)
 	       1 - 719468;
 }
 
-static void set_days(struct stamp *s, int64_t days)
+void stamp_set_days(struct stamp *s, int64_t days)
 {
 	int64_t year = (days + 719468) * 400 / 146097;
 	struct stamp first = { .month = 1, .day = 1 };
@@ -55,7 +55,7 @@ static void set_micros(struct stamp *s, int64_t micros)
 {
 	int64_t days = micros / DAY_MICROS - (micros % DAY_MICROS < 0);
 	if (days && s->dated)
-		set_days(s, stamp_days(s) + days);
+		stamp_set_days(s, stamp_days(s) + days);
 	micros -= days * DAY_MICROS;
 	s->micros = (int)(micros % 1000000);
 	s->second = (int)(micros / 1000000 % 60);
@@ -287,7 +287,7 @@ static void read_clock(struct stamp *s, bool timed)
 {
 	struct timespec now;
 	timespec_get(&now, TIME_UTC);
-	set_days(s, now.tv_sec / 86400);
+	stamp_set_days(s, now.tv_sec / 86400);
 	if (timed)
 		set_micros(s, now.tv_sec % 86400 * 1000000ll + now.tv_nsec / 1000);
 }
@@ -311,8 +311,8 @@ static bool read_word(const char *at, struct stamp *s)
 		*s = (struct stamp){ .infinite = negative ? -1 : words[i].infinite, .dated = true };
 		read_clock(s, words[i].now);
 		if (words[i].epoch)
-			set_days(s, 0);
-		set_days(s, stamp_days(s) + words[i].days);
+			stamp_set_days(s, 0);
+		stamp_set_days(s, stamp_days(s) + words[i].days);
 		return *behind == '\0';
 	}
 	return false;

@@ -36,8 +36,11 @@ struct stamp {
 enum stamp_answer stamp_read(const char *text, bool dated, struct stamp *stamp);
 /* Its time in UTC, by its offset. */
 void stamp_to_utc(struct stamp *stamp);
+void stamp_set_days(struct stamp *stamp, int64_t days);
 /* To so many digits of the second. */
 void stamp_round(struct stamp *stamp, int digits);
+#define STAMP_FIRST_DAY INT64_C(-719162)       /* 0001-01-01 */
+#define STAMP_LAST_DAY	INT64_C(2932896)       /* 9999-12-31 */
 int64_t stamp_days(const struct stamp *stamp); /* since 1970-01-01 */
 /* Surely as stamp_write would write it? Fast; no for some that are, such as those with a fraction.
  */

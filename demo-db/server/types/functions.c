@@ -6,6 +6,7 @@
 #include "demo-db/server/types/assign.h"
 #include "demo-db/server/types/casts.h"
 #include "demo-db/server/types/functions_text.h"
+#include "demo-db/server/types/numeric.h"
 
 #include <regex.h>
 #include <stdint.h>
@@ -77,6 +78,8 @@ int functions_install(sqlite3 *db)
 		rc = functions_text_install(db);
 	if (rc == SQLITE_OK)
 		rc = functions_dates_install(db);
+	if (rc == SQLITE_OK)
+		rc = numeric_install(db);
 	if (rc == SQLITE_OK)
 		rc = assign_install(db);
 	if (rc == SQLITE_OK)

@@ -7,6 +7,7 @@
 #include "demo-db/server/types/functions_text.h"
 #include "demo-db/server/types/datetime.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -135,6 +136,77 @@ static void date_trunc(sqlite3_context *c, int argc, sqlite3_value **argv)
 	give_stamp(c, &s, STAMP_TIMESTAMP);
 }
 
+/* ---- Arithmetic ------------------------------------------------------------------------------ */
+
+#define DAY_MICROS INT64_C(86400000000)
+
+/* pg_date_days(a, b): the days between two dates. */
+static void date_days(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	struct stamp a, b;
+	(void)argc;
+	if (!take_stamp(c, argv[0], STAMP_DATE, &a) || !take_stamp(c, argv[1], STAMP_DATE, &b))
+		return;
+	if (a.infinite || b.infinite)
+		sqlite3_result_error(c, "cannot subtract infinite dates", -1);
+	else
+		sqlite3_result_int64(c, stamp_days(&a) - stamp_days(&b));
+}
+
+/* pg_date_add(date, days) */
+static void date_add(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	struct stamp s;
+	(void)argc;
+	if (sqlite3_value_type(argv[1]) == SQLITE_NULL || !take_stamp(c, argv[0], STAMP_DATE, &s))
+		return;
+	if (s.infinite) {
+		sqlite3_result_value(c, argv[0]);
+		return;
+	}
+	int64_t days = stamp_days(&s) + sqlite3_value_int64(argv[1]);
+	if (days >= STAMP_FIRST_DAY && days <= STAMP_LAST_DAY) {
+		stamp_set_days(&s, days);
+		give_stamp(c, &s, STAMP_DATE);
+	} else {
+		sqlite3_result_error(c, "date out of range", -1);
+	}
+}
+
+static int64_t micros_of(const struct stamp *s)
+{
+	return stamp_days(s) * DAY_MICROS +
+	       ((s->hour * 60 + s->minute) * 60 + s->second) * INT64_C(1000000) + s->micros;
+}
+
+/* pg_timestamp_between(a, b): the interval, in days and a time. */
+static void timestamp_between(sqlite3_context *c, int argc, sqlite3_value **argv)
+{
+	struct stamp a, b;
+	char text[64], *at = text;
+	(void)argc;
+	if (!take_stamp(c, argv[0], STAMP_TIMESTAMP, &a) ||
+		!take_stamp(c, argv[1], STAMP_TIMESTAMP, &b))
+		return;
+	if (a.infinite || b.infinite) {
+		sqlite3_result_error(c, "cannot subtract infinite timestamps", -1);
+		return;
+	}
+	int64_t micros = micros_of(&a) - micros_of(&b), days = micros / DAY_MICROS;
+	int64_t rest = micros % DAY_MICROS, seconds = (rest < 0 ? -rest : rest) / 1000000;
+	int fraction = (int)((rest < 0 ? -rest : rest) % 1000000);
+	if (days)
+		at += sprintf(at, "%lld day%s", (long long)days, days == 1 ? "" : "s");
+	if (rest || !days)
+		at += sprintf(at, "%s%s%02d:%02d:%02d", days ? " " : "", rest < 0 ? "-" : "",
+			(int)(seconds / 3600), (int)(seconds / 60 % 60), (int)(seconds % 60));
+	if (fraction)
+		at += sprintf(at, ".%06d", fraction);
+	while (fraction && at[-1] == '0')
+		at--;
+	sqlite3_result_text(c, text, (int)(at - text), SQLITE_TRANSIENT);
+}
+
 int functions_dates_install(sqlite3 *db)
 {
 	int rc = sqlite3_create_function_v2(
@@ -142,5 +214,14 @@ int functions_dates_install(sqlite3 *db)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_create_function_v2(
 			db, "date_trunc", 2, FUNCTIONS_FLAGS, NULL, date_trunc, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function_v2(
+			db, "pg_date_days", 2, FUNCTIONS_FLAGS, NULL, date_days, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function_v2(
+			db, "pg_date_add", 2, FUNCTIONS_FLAGS, NULL, date_add, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_create_function_v2(db, "pg_timestamp_between", 2, FUNCTIONS_FLAGS,
+			NULL, timestamp_between, NULL, NULL, NULL);
 	return rc;
 }

@@ -41,12 +41,25 @@ enum pg_type value_pg_type(const char *declared, enum db_type actual)
 
 int value_scale(const char *declared)
 {
-	int precision, scale;
+	int precision, scale = 0;
 	const char *open = declared ? strchr(declared, '(') : NULL;
 	if (!open || pg_type_declared(declared) != PG_NUMERIC ||
-		sscanf(open, "(%9d ,%9d", &precision, &scale) != 2)
+		sscanf(open, "(%9d ,%9d", &precision, &scale) < 1)
 		return -1;
 	return scale >= 0 && scale <= SCALE_MAX ? scale : -1;
+}
+
+int32_t value_modifier(const char *declared)
+{
+	enum pg_type type = declared ? pg_type_declared(declared) : PG_UNKNOWN;
+	const char *open = declared ? strchr(declared, '(') : NULL;
+	int first = 1, second = 0;
+	int numbers = open ? sscanf(open, "(%9d ,%9d", &first, &second) : 0;
+	if (type == PG_NUMERIC && numbers > 0 && first <= 1000 && second >= 0 && second <= 1000)
+		return (first << 16 | second) + 5;
+	if ((type == PG_VARCHAR && numbers > 0) || (type == PG_BPCHAR && value_width(declared)))
+		return first + 5;
+	return 0;
 }
 
 uint32_t value_width(const char *declared)
@@ -92,19 +105,23 @@ static void write_integer_text(struct wire_out *out, int64_t value)
 }
 
 /* The fewest digits that read back as the same number, as PostgreSQL prints them. */
-static void write_real_text(struct wire_out *out, double value)
+void value_real_text(double value, char text[32])
 {
-	char text[32];
 	if (isnan(value) || isinf(value)) {
-		const char *name = isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-		write_counted(out, name, strlen(name));
+		strcpy(text, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
 		return;
 	}
 	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, value);
+		snprintf(text, 32, "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
 			break;
 	}
+}
+
+static void write_real_text(struct wire_out *out, double value)
+{
+	char text[32];
+	value_real_text(value, text);
 	write_counted(out, text, strlen(text));
 }
 

@@ -22,6 +22,8 @@ enum pg_type value_pg_type(const char *declared, enum db_type actual);
 int value_scale(const char *declared);
 /* Characters of a declared char(n), which is stored without its blanks; 0: of no fixed width. */
 uint32_t value_width(const char *declared);
+/* 1 + what pg_attribute.atttypmod is of a declared type; 0: it has none. */
+int32_t value_modifier(const char *declared);
 int16_t value_pg_length(enum pg_type type); /* bytes, -1 variable */
 /* Is there a binary form for it here? */
 bool value_has_binary(enum pg_type type);
@@ -31,6 +33,9 @@ bool value_has_binary(enum pg_type type);
 bool value_fits(struct db_value value, const struct wire_column *column);
 /* Appends length and bytes of one value of a DataRow, in the column's type and format. */
 void value_write(struct wire_out *out, struct db_value value, const struct wire_column *column);
+
+/* A float as it is shown. */
+void value_real_text(double value, char text[32]);
 
 #define VALUE_JSONB_VERSION 1	/* the first byte of its binary form */
 int value_hex_digit(uint8_t c); /* -1: none */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Owns what a session remembers of its tables.
+ */
+#include "demo-db/server/session/schema.h"
+#include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/services.h"
+#include "demo-db/server/types/values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void drop(struct schema_table *t)
+{
+	for (uint32_t i = 0; i < t->table.count; i++)
+		free((char *)t->table.columns[i].name);
+	free(t->table.columns);
+	free(t->name);
+	*t = (struct schema_table){ 0 };
+}
+
+static void forget(struct schema *schema)
+{
+	while (schema->count)
+		drop(&schema->tables[--schema->count]);
+}
+
+/* A callback of db_describe. */
+static int note_columns(void *arg, const struct db_row *row)
+{
+	struct dialect_table *table = arg;
+	uint32_t count = db_row_columns(row);
+	table->columns = calloc(count, sizeof *table->columns);
+	for (uint32_t i = 0; table->columns && i < count; i++) {
+		const char *declared = db_row_declared(row, i);
+		bool known = declared && *declared;
+		struct dialect_column *column = &table->columns[i];
+		column->type = known ? value_pg_type(declared, DB_NULL) : PG_UNKNOWN;
+		if (column->type == PG_UNKNOWN_LITERAL) /* there are no such columns there */
+			column->type = PG_UNKNOWN;
+		column->scale = known ? value_scale(declared) : -1;
+		column->name = strdup(db_row_name(row, i));
+		if (!column->name)
+			return 0;
+		table->count++;
+	}
+	return 0;
+}
+
+static bool ask(struct backend *backend, const char *name, struct dialect_table *table)
+{
+	static const char head[] = "SELECT * FROM \"";
+	char message[DB_MESSAGE_MAX];
+	char *sql = malloc(sizeof head + 2 * strlen(name) + 2), *at = sql;
+	if (!sql)
+		return false;
+	at = stpcpy(at, head);
+	for (; *name; name++) {
+		if (*name == '"')
+			*at++ = '"';
+		*at++ = *name;
+	}
+	strcpy(at, "\"");
+	*table = (struct dialect_table){ 0 };
+	int rc = db_describe(backend->db, sql, NULL, NULL, note_columns, table, message);
+	free(sql);
+	return rc == 0 && table->columns;
+}
+
+static const struct dialect_table *find(void *arg, const char *name)
+{
+	struct backend *backend = arg;
+	struct schema *schema = &backend->schema;
+	if (schema->version != schema->face.version)
+		forget(schema);
+	schema->version = schema->face.version;
+	for (uint32_t i = 0; i < schema->count; i++)
+		if (strcmp(schema->tables[i].name, name) == 0)
+			return &schema->tables[i].table;
+	if (schema->count == SCHEMA_TABLES_MAX)
+		forget(schema);
+	struct schema_table *t = &schema->tables[schema->count];
+	t->name = strdup(name);
+	bool known = t->name && ask(backend, name, &t->table);
+	if (!known) {
+		drop(t);
+		return NULL;
+	}
+	schema->count++;
+	return &t->table;
+}
+
+const struct dialect_schema *schema_of(struct backend *backend)
+{
+	backend->schema.face = (struct dialect_schema){ .arg = backend,
+		.version = atomic_load_explicit(
+			&backend->services->schema_version, memory_order_acquire),
+		.find = find };
+	return &backend->schema.face;
+}
+
+void schema_changed(struct backend *backend)
+{
+	atomic_fetch_add_explicit(&backend->services->schema_version, 1, memory_order_acq_rel);
+}
+
+void schema_free(struct schema *schema)
+{
+	forget(schema);
+}
