@@ -244,6 +244,9 @@ struct db_request {
 	db_row_callback on_columns; /* once before the first row, also when there is none */
 	db_row_callback on_row;	    /* non-zero stops the statement; NULL: rows are counted only.
 				     * Once a row was handed out the statement is not rerunnable */
+	/* Once, when it first has a worker slot, on the thread that is about to run it: how long it
+	 * waited for that slot. */
+	void (*on_start)(void *arg, uint64_t now_ns, uint64_t queued_ns);
 	void (*on_done)(void *arg, const struct db_result *result);
 	void *arg; /* of them all */
 };

@@ -320,6 +320,8 @@ static bool run_on_slot(struct db_session *session, enum finisher finisher)
 	pthread_mutex_unlock(&session->cancel_mutex);
 	run->start_ns = run->at_once ? run->queued_ns : cancel_now_ns();
 	run->queue_ns += run->start_ns - run->queued_ns;
+	if (session->request.on_start && !run->reruns)
+		session->request.on_start(session->request.arg, run->start_ns, run->queue_ns);
 	execute(session);
 	run->done_ns = cancel_now_ns();
 	if (!run->untracked)

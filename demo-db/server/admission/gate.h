@@ -4,8 +4,9 @@
  *
  * A transaction (in autocommit, a statement) asks once, when it begins. Its compound level is its
  * business priority (priority.h) times 128 user levels (a hash of the user, another each hour); the
- * gate admits levels below its cursor. Queuing time is from the arrival of the statement's bytes
- * (the reactor's stamp) to its worker slot: the executor's first operator.
+ * gate admits levels below its cursor. Queuing time is what a statement waited for the reactor, from
+ * the arrival of its last bytes, and for its worker slot; to receive and read a message is work. The
+ * gate hears of it when the statement starts.
  *
  * Two things the plain gate does not know come from libcancel (gate_hear, on its controller
  * thread): while a *regular* overload is announced, queuing times count double; while a *resource*

@@ -130,6 +130,7 @@ enum admit_answer admit_ask(struct backend *backend)
 	if (answer == ADMISSION_GO && q->turn.waiting)
 		q->arrival_ns = now_ns; /* it was made to wait: that is not the workers' queue */
 	q->gated = answer == ADMISSION_GO && !cancelled;
+	q->observed = false;
 	if (cancelled)
 		admission_settle(admission, &q->turn, now_ns, 0);
 	/* To refuse costs as little as it can: a Describe that waits is not answered by compiling. */
@@ -140,17 +141,31 @@ enum admit_answer admit_ask(struct backend *backend)
 	return cancelled ? ADMIT_CANCELLED : answer == ADMISSION_REFUSED ? ADMIT_REFUSED : ADMIT_GO;
 }
 
+/* Queuing is what it waited for the reactor and for a slot: to read a long message is work. */
+static void on_start(void *arg, uint64_t now_ns, uint64_t queued_ns)
+{
+	struct backend *backend = arg;
+	gate_observe(
+		&backend->services->admission.gate, now_ns, backend->query.unserved_ns + queued_ns);
+}
+
+void admit_starts(struct backend *backend)
+{
+	struct query *q = &backend->query;
+	if (!q->gated || q->observed)
+		return;
+	uint64_t arrival_ns = query_arrival_ns(q);
+	q->observed = true;
+	q->unserved_ns = backend->served_ns > arrival_ns ? backend->served_ns - arrival_ns : 0;
+	q->request.on_start = on_start;
+}
+
 void admit_ended(struct backend *backend)
 {
 	struct query *q = &backend->query;
 	struct admission *admission = &backend->services->admission;
 	const struct db_result *result = &q->result;
 	q->gated = false;
-	if (result->start_ns > result->arrival_ns)
-		gate_observe(
-			&admission->gate, result->done_ns, result->start_ns - result->arrival_ns);
-	else if (result->start_ns)
-		gate_observe(&admission->gate, result->done_ns, 0);
 	admission_settle(
 		admission, &q->turn, result->done_ns, (uint64_t)result->changes * ROW_LOG_BYTES);
 }

@@ -18,6 +18,8 @@ enum admit_answer {
 
 /* May the statement in hand begin? */
 enum admit_answer admit_ask(struct backend *backend);
+/* Its request goes to the engine: the gate hears when it starts, once for each admit_ask. */
+void admit_starts(struct backend *backend);
 /* A statement that was let in by admit_ask has ended. */
 void admit_ended(struct backend *backend);
 /* Around a statement that keeps others out. */

@@ -56,6 +56,7 @@ struct backend {
 	bool defined; /* the block in hand has changed the schema */
 	struct query query;
 	uint64_t arrival_ns; /* when the messages in hand arrived */
+	uint64_t served_ns;  /* when the reactor last came to serve the client */
 	struct timer timer;
 
 	_Atomic uint32_t close_reason; /* enum close_reason; anybody, once */

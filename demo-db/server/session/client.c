@@ -403,6 +403,7 @@ enum reactor_answer client_serve(struct client *client)
 		atomic_load_explicit(&client->backend.query.running, memory_order_acquire);
 	if (running == RUNNING_PENDING)
 		return look(client);
+	client->backend.served_ns = cancel_now_ns();
 	if (query_is_held(&client->backend.query) && is_to_end(client))
 		return say_goodbye(client);
 	enum handled handled = run_query(client);

@@ -96,6 +96,11 @@ static void on_done(void *arg, const struct db_result *result)
 	query_ended(arg, result);
 }
 
+uint64_t query_arrival_ns(const struct query *q)
+{
+	return q->arrival_ns > q->last_end_ns ? q->arrival_ns : q->last_end_ns;
+}
+
 /* Runs q->request; then `next`. True: it has ended; false: a worker has it. Every request to the
  * engine passes here, so one check holds for all of them; the steps clean up as after a cancel. */
 static bool start(struct backend *backend, enum query_step next)
@@ -108,6 +113,7 @@ static bool start(struct backend *backend, enum query_step next)
 	q->request.key = backend->process;
 	q->request.flags |= DB_HAND_OVER;
 	q->request.on_done = on_done;
+	admit_starts(backend);
 	q->request.arg = backend;
 	atomic_store_explicit(&q->running, RUNNING_PENDING, memory_order_relaxed);
 	if (db_execute(backend->db, &q->request, &q->result) == DB_QUEUED) {
@@ -132,13 +138,6 @@ static bool start_hidden(struct backend *backend, const char *sql, enum query_st
 	return start(backend, next);
 }
 
-/* Time the statement spent waiting counts from its message's arrival, or from the end of the
- * statement of the same client before it. */
-static uint64_t arrival_of(const struct query *q)
-{
-	return q->arrival_ns > q->last_end_ns ? q->arrival_ns : q->last_end_ns;
-}
-
 static uint32_t flags_of(const struct backend *backend, const struct statement *s)
 {
 	bool may_be_short = s->dialect.unlisted && !backend->query.expanded;
@@ -157,7 +156,7 @@ static bool start_statement(struct backend *backend)
 		.parameters = portal ? portal->values : q->literals,
 		.parameter_count = values < s->used_count ? values : s->used_count,
 		.flags = flags_of(backend, s),
-		.arrival_ns = arrival_of(q),
+		.arrival_ns = query_arrival_ns(q),
 		.signature = s->signature,
 		.sql_hash = q->expanded ? 0 : s->signature, /* its hash is what it is */
 		.class_index = (uint8_t)q->priority,
@@ -193,7 +192,7 @@ static bool start_begin(struct backend *backend)
 {
 	struct query *q = &backend->query;
 	q->request = (struct db_request){ .sql = begin_text(backend, &q->statement->dialect),
-		.arrival_ns = arrival_of(q),
+		.arrival_ns = query_arrival_ns(q),
 		.class_index = (uint8_t)q->priority,
 		.priority = (uint8_t)q->priority,
 		.tenant = (uint8_t)(backend->user_level % DB_TENANTS) };

@@ -58,9 +58,11 @@ struct query {
 	struct statement *statement; /* in hand; held */
 	struct portal *portal;	     /* of Execute */
 	uint64_t arrival_ns, last_end_ns;
+	uint64_t unserved_ns;	    /* from the arrival until the reactor served it */
 	enum priority priority;	    /* of the statement in hand, in this session */
 	_Atomic uint32_t waits;	    /* enum query_wait, for admission: ask again when served */
-	bool gated;		    /* let in by the gate, which is to hear of it */
+	bool gated;		    /* let in by the gate, which is to hear of it … */
+	bool observed;		    /* … and has been asked to tell how long it queued */
 	struct admission_turn turn; /* as the transaction was let in */
 
 	/* the engine's statement in hand: the worker's while running is PENDING */
@@ -115,6 +117,9 @@ enum query_answer query_run(struct backend *backend);
  * with the client. */
 void query_ended(struct backend *backend, const struct db_result *result);
 
+/* Time the statement spends waiting counts from its message's arrival, or from the end of the
+ * statement of the same client before it. */
+uint64_t query_arrival_ns(const struct query *query);
 /* Makes it the statement in hand; shared. */
 void query_take(struct query *query, struct statement *statement);
 
