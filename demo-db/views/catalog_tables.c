@@ -29,7 +29,8 @@
 	"WHERE t.rowid + " ROWID_KEY " = x.oid AND c.pk)"
 
 const struct catalog_table catalog_tables[] = {
-	{ "pg_namespace", "oid int, nspname text, nspowner int", "SELECT 2200, 'public', 10" },
+	{ "pg_namespace", "oid int, nspname text, nspowner int",
+		"SELECT 2200, 'public', 10 UNION ALL SELECT 11, 'pg_catalog', 10" },
 	{ "pg_am", "oid int, amname text", "SELECT 2, 'heap' UNION ALL SELECT 403, 'btree'" },
 	{ "pg_roles",
 		"oid int, rolname text, rolsuper bool, rolinherit bool, rolcreaterole bool, "
@@ -72,12 +73,21 @@ const struct catalog_table catalog_tables[] = {
 		"SELECT s.rowid + " FIRST_OID ", c.cid + 1, c.dflt_value FROM sqlite_schema s "
 		"JOIN pragma_table_xinfo(s.name) c WHERE s.type = 'table' AND c.dflt_value IS NOT "
 		"NULL AND " VISIBLE },
-	{ "pg_type", "oid int, typname text, typnamespace int, typcollation int",
-		"SELECT 0, '', 0, 0 WHERE 0"
+	{ "pg_type",
+		"oid int, typname text, typnamespace int, typowner int, typlen int, typtype text, "
+		"typcategory text, typdelim text, typrelid int, typelem int, typarray int, "
+		"typnotnull bool, typbasetype int, typtypmod int, typndims int, typcollation int, "
+		"typdefault text",
+		"SELECT oid, name, 11, 10, bytes, 'b', CASE WHEN name IN ('int2', 'int4', 'int8', "
+		"'float4', 'float8', 'numeric', 'oid', 'regclass', 'regtype') THEN 'N' WHEN name "
+		"IN ('text', 'varchar', 'bpchar', 'name') THEN 'S' WHEN name IN ('date', 'time', "
+		"'timetz', 'timestamp', 'timestamptz') THEN 'D' WHEN name = 'bool' THEN 'B' WHEN "
+		"name = 'unknown' THEN 'X' ELSE 'U' END, ',', 0, 0, 0, 0, 0, -1, 0, 0, NULL FROM "
+		"(SELECT 0 AS oid, '' AS name, 0 AS bytes WHERE 0"
 #define PG_TYPE(id, oid, name, spelling, affinity, cast, length, binary)                           \
-	" UNION ALL SELECT " #oid ", '" name "', 11, 0"
+	" UNION ALL SELECT " #oid ", '" name "', " #length
 #include "demo-db/server/types/pg_types.def"
-	},
+		")" },
 	{ "pg_index",
 		"indexrelid int, indrelid int, indnatts int, indnkeyatts int, indisunique bool, "
 		"indisprimary bool, indimmediate bool, indisclustered bool, indisvalid bool, "

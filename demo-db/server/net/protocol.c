@@ -4,6 +4,7 @@
  * the message, every count against what the message can hold.
  */
 #include "demo-db/server/net/protocol.h"
+#include "demo-db/server/net/encoding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -391,7 +392,12 @@ void wire_put_bytes(struct wire_out *out, const void *data, size_t bytes)
 
 void wire_put_text(struct wire_out *out, const char *text)
 {
-	wire_put_bytes(out, text, strlen(text) + 1);
+	size_t bytes = strlen(text) + 1, at = out->bytes;
+	wire_put_bytes(out, text, bytes);
+	if (!out->latin1 || out->failed)
+		return;
+	(void)encoding_to_latin1((char *)out->data + at, &bytes, NULL);
+	out->bytes = at + bytes;
 }
 
 void wire_begin(struct wire_out *out, char type)

@@ -122,6 +122,7 @@ struct wire_out { /* zero = empty */
 	size_t bytes, capacity;
 	size_t message_at; /* where the open message's length word is */
 	bool failed;	   /* an allocation failed: the connection must end */
+	bool latin1;	   /* texts are put in LATIN1, with ? for what it lacks */
 };
 void wire_out_free(struct wire_out *out);
 void wire_out_consume(struct wire_out *out, size_t bytes);

@@ -7,6 +7,7 @@
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/session/utility.h"
 #include "demo-db/server/session/query_errors.h"
+#include "demo-db/server/session/query_text.h"
 #include "demo-db/server/session/backend.h"
 #include "demo-db/server/session/services.h"
 #include "demo-db/server/dialect/error_text.h"
@@ -114,9 +115,13 @@ static void name_statement(struct backend *backend, const char *name, struct sta
 
 static void parse(struct backend *backend, const struct wire_message *m)
 {
-	const char *name = m->parse.name, *sql = m->parse.sql;
-	size_t bytes = strlen(sql);
+	const char *name = m->parse.name, *sql = query_in_utf8(backend, m->parse.sql);
 	struct dialect_context context = query_context(backend);
+	if (!sql) {
+		fail(backend, "53200", "out of memory", NULL);
+		return;
+	}
+	size_t bytes = strlen(sql);
 	if (!wire_utf8_valid(sql, bytes)) {
 		query_fail_utf8(backend, sql, bytes);
 		query_begin_failure(backend);
@@ -233,17 +238,31 @@ static uint16_t format_of_parameter(const struct wire_message *m, uint16_t index
 }
 
 /* Bytes the portal needs: values, result formats, the raw bytes, and room to decode them. */
-static size_t portal_bytes(const struct wire_message *m)
+static size_t portal_bytes(const struct wire_message *m, bool latin1)
 {
 	const uint8_t *cursor = m->bind.values;
 	size_t bytes = m->bind.value_count * sizeof(struct db_value) +
 		       m->bind.result_formats.count * sizeof(uint16_t) + 8;
 	for (uint16_t i = 0; i < m->bind.value_count; i++) {
 		struct wire_bytes raw = wire_next_value(&cursor);
-		if (raw.length > 0)
-			bytes += (size_t)raw.length + value_room((size_t)raw.length) + 8;
+		size_t kept = raw.length > 0 ? (size_t)raw.length << latin1 : 0;
+		if (kept)
+			bytes += kept + value_room(kept) + 8;
 	}
 	return bytes;
+}
+
+/* Copies a value to `room`, a text in LATIN1 as UTF-8. */
+static struct wire_bytes keep_value(struct wire_bytes raw, bool recode, char *room)
+{
+	if (raw.length <= 0)
+		return raw;
+	size_t bytes = (size_t)raw.length;
+	if (recode)
+		bytes = encoding_from_latin1(room, (const char *)raw.data, bytes);
+	else
+		memcpy(room, raw.data, bytes);
+	return (struct wire_bytes){ .data = (uint8_t *)room, .length = (int32_t)bytes };
 }
 
 static char *align8(char *at)
@@ -252,15 +271,15 @@ static char *align8(char *at)
 }
 
 /* Reads the values into the portal's memory. 0, or -1 with `error`. */
-static int read_values(
-	struct portal *portal, const struct wire_message *m, char *room, struct value_error *error)
+static int read_values(struct portal *portal, const struct wire_message *m, char *room, bool latin1,
+	struct value_error *error)
 {
 	const uint8_t *cursor = m->bind.values;
 	for (uint16_t i = 0; i < m->bind.value_count; i++) {
 		struct wire_bytes raw = wire_next_value(&cursor);
-		size_t bytes = raw.length > 0 ? (size_t)raw.length : 0;
-		struct wire_bytes kept = { .data = (uint8_t *)room, .length = raw.length };
-		memcpy(room, bytes ? (const void *)raw.data : "", bytes);
+		struct wire_bytes kept =
+			keep_value(raw, latin1 && format_of_parameter(m, i) == 0, room);
+		size_t bytes = kept.length > 0 ? (size_t)kept.length : 0;
 		char *storage = align8(room + bytes);
 		room = bytes ? storage + value_room(bytes) : room;
 		if (value_read(kept, type_of_parameter(portal->statement, i),
@@ -275,10 +294,10 @@ static int read_values(
 }
 
 static int fill_portal(
-	struct portal *portal, const struct wire_message *m, struct value_error *error)
+	struct portal *portal, const struct wire_message *m, bool latin1, struct value_error *error)
 {
 	uint16_t formats = m->bind.result_formats.count;
-	char *room = portal_memory(portal, portal_bytes(m));
+	char *room = portal_memory(portal, portal_bytes(m, latin1));
 	if (!room) {
 		*error = (struct value_error){ .sqlstate = "53200", .message = "out of memory" };
 		return -1;
@@ -290,7 +309,7 @@ static int fill_portal(
 	portal->format_count = formats;
 	for (uint16_t i = 0; i < formats; i++)
 		portal->formats[i] = wire_word16(m->bind.result_formats, i);
-	return read_values(portal, m, room + formats * sizeof(uint16_t), error);
+	return read_values(portal, m, room + formats * sizeof(uint16_t), latin1, error);
 }
 
 /* 0, or -1 with `error`: there are as many formats of columns as columns, one, or none. */
@@ -365,7 +384,8 @@ static void bind(struct backend *backend, const struct wire_message *m)
 	struct portal *portal = portal_open(&backend->prepared, name, s);
 	if (!portal) {
 		fail(backend, "54000", "too many portals", NULL);
-	} else if (fill_portal(portal, m, &error) || check_formats(backend, portal, &error)) {
+	} else if (fill_portal(portal, m, query_speaks_latin1(backend), &error) ||
+		   check_formats(backend, portal, &error)) {
 		portal_close(&backend->prepared, name);
 		fail(backend, error.sqlstate, error.message, NULL);
 	} else {

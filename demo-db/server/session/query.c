@@ -56,6 +56,7 @@ void query_free(struct backend *backend)
 	statement_free(backend->query.statement);
 	free(backend->query.columns);
 	free(backend->query.executed);
+	free(backend->query.recoded);
 	free(backend->query.expanded);
 }
 
@@ -520,12 +521,18 @@ static void begin(struct backend *backend, enum query_step step, bool simple, bo
 	q->format_count = 0;
 	q->gated = false;
 	q->arrival_ns = backend->arrival_ns;
+	backend->output.wire.latin1 = query_speaks_latin1(backend);
 }
 
 void query_begin_simple(struct backend *backend, const char *sql)
 {
 	struct query *q = &backend->query;
 	begin(backend, STEP_NEXT, true, false);
+	sql = query_in_utf8(backend, sql);
+	if (!sql) {
+		query_fail(backend, "53200", "out of memory", NULL);
+		return;
+	}
 	q->text = q->text_start = sql;
 	q->text_bytes = strlen(sql);
 	if (!wire_utf8_valid(sql, q->text_bytes)) {

@@ -10,6 +10,7 @@
 #ifndef DEMO_DB_QUERY_H
 #define DEMO_DB_QUERY_H
 
+#include "demo-db/server/net/encoding.h"
 #include "demo-db/server/admission/admission.h"
 #include "demo-db/server/dialect/parameterize.h"
 #include "demo-db/server/net/protocol.h"
@@ -73,6 +74,7 @@ struct query {
 	uint16_t literal_count;	  /* taken out of the text, or given to EXECUTE … */
 	char key[ERROR_TEXT_MAX]; /* the words about a key that is there; "" none */
 	char *expanded;		  /* what is run in place of the statement's; owned; NULL: none */
+	char *recoded;		  /* the text in hand, written in LATIN1, as UTF-8; owned */
 	char *executed;		  /* … whose texts lie here; owned */
 	_Atomic uint32_t running; /* enum query_running; the worker's last word is ENDED */
 
@@ -86,11 +88,12 @@ struct query {
 	uint16_t format_count;
 	struct wire_column *columns; /* what is being sent; names are SQLite's */
 	uint32_t column_count, column_room;
-	uint64_t row_limit, rows; /* of Execute; 0: none */
-	bool too_many_rows;	  /* more than a portal may keep */
-	size_t row_too_large;	  /* bytes of a row over the output's limit */
-	uint32_t misfit;	  /* column, from 1, whose value has no binary form of its type */
-	uint16_t bad_format;	  /* a format code of Bind that is none */
+	uint64_t row_limit, rows;	      /* of Execute; 0: none */
+	bool too_many_rows;		      /* more than a portal may keep */
+	size_t row_too_large;		      /* bytes of a row over the output's limit */
+	char unencodable[ENCODING_ERROR_MAX]; /* why a value cannot be sent in LATIN1; "" none */
+	uint32_t misfit;     /* column, from 1, whose value has no binary form of its type */
+	uint16_t bad_format; /* a format code of Bind that is none */
 };
 
 /* Does admission make it wait? */

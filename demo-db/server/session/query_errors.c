@@ -112,6 +112,8 @@ bool query_fail_by_engine(struct backend *backend)
 			q->bad_format);
 		return query_fail(backend, "22023", told.message, NULL);
 	}
+	if (*q->unencodable)
+		return query_fail(backend, "22P05", q->unencodable, NULL);
 	if (q->misfit) {
 		snprintf(told.message, sizeof told.message,
 			"column %u holds a value its type has no binary form for", q->misfit);

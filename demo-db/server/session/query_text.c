@@ -8,7 +8,25 @@
 #include "demo-db/server/session/services.h"
 #include "common/hash.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+bool query_speaks_latin1(const struct backend *backend)
+{
+	return strcmp(settings_get(&backend->settings, SETTING_client_encoding), "LATIN1") == 0;
+}
+
+const char *query_in_utf8(struct backend *backend, const char *text)
+{
+	size_t bytes = strlen(text);
+	if (!query_speaks_latin1(backend))
+		return text;
+	free(backend->query.recoded);
+	char *utf8 = backend->query.recoded = malloc(2 * bytes + 1);
+	if (utf8)
+		utf8[encoding_from_latin1(utf8, text, bytes)] = '\0';
+	return utf8;
+}
 
 /* Only white space, comments and semicolons left? */
 bool query_text_ends(const struct query *q)

@@ -8,6 +8,7 @@
  * are known, in case there is no row, and written again with the first one.
  */
 #include "demo-db/server/session/rows.h"
+#include "demo-db/server/session/query_text.h"
 #include "demo-db/server/session/backend.h"
 #include "demo-db/server/session/services.h"
 
@@ -22,12 +23,14 @@ void rows_begin(struct backend *backend, bool describe)
 {
 	struct query *q = &backend->query;
 	q->describe = describe;
+	backend->output.wire.latin1 = query_speaks_latin1(backend);
 	q->guessed = false;
 	q->column_count = 0;
 	q->rows = 0;
 	q->too_many_rows = false;
 	q->bad_format = 0;
 	q->misfit = 0;
+	q->unencodable[0] = '\0';
 	q->row_too_large = 0;
 }
 
@@ -146,6 +149,29 @@ static size_t largest_row(const struct backend *backend)
 	return most < ROW_MAX_BYTES ? most : ROW_MAX_BYTES;
 }
 
+static bool is_text(uint32_t type)
+{
+	return type == PG_TEXT || type == PG_VARCHAR || type == PG_BPCHAR || type == PG_NAME ||
+	       type == PG_JSON || type == PG_JSONB || type == PG_UNKNOWN_LITERAL;
+}
+
+/* The value that lies behind its length word at `at`, in LATIN1. Numbers and their like have the same
+ * bytes in both. */
+static void recode(
+	struct query *q, struct wire_out *out, size_t at, const struct wire_column *column)
+{
+	const size_t head = sizeof(uint32_t);
+	if (out->failed || out->bytes <= at + head ||
+		(column->format == 1 && !is_text(column->type)))
+		return;
+	size_t bytes = out->bytes - at - head;
+	if (!encoding_to_latin1((char *)out->data + at + head, &bytes, q->unencodable))
+		return;
+	out->bytes = at;
+	wire_put32(out, (uint32_t)bytes);
+	out->bytes += bytes;
+}
+
 static int encode(struct backend *backend, struct wire_out *out, const struct db_row *row)
 {
 	struct query *q = &backend->query;
@@ -154,16 +180,20 @@ static int encode(struct backend *backend, struct wire_out *out, const struct db
 	wire_put16(out, (uint16_t)q->column_count);
 	for (uint32_t i = 0; i < q->column_count && !q->misfit; i++) {
 		struct db_value value = db_row_value(row, i);
+		size_t at = out->bytes;
 		if (value_fits(value, &q->columns[i]))
 			value_write(out, value, &q->columns[i]);
 		else
 			q->misfit = i + 1;
+		if (backend->output.wire.latin1)
+			recode(q, out, at, &q->columns[i]);
 	}
 	wire_end(out);
 	size_t bytes = out->bytes - before;
-	if (!out->failed && !q->misfit && bytes <= largest_row(backend))
+	bool sound = !out->failed && !q->misfit && !*q->unencodable;
+	if (sound && bytes <= largest_row(backend))
 		return 0;
-	if (!out->failed && !q->misfit)
+	if (sound)
 		q->row_too_large = bytes;
 	out->bytes = before;
 	return -1;

@@ -3,6 +3,7 @@
  * Owns the table of settings, how values are checked, and how a transaction undoes them.
  */
 #include "demo-db/server/session/settings.h"
+#include "demo-db/server/net/encoding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,9 +146,10 @@ static bool read_word(const char *text, const char *list, char separator, char *
 
 static bool read_encoding(const char *text, char *out)
 {
-	strcpy(out, "UTF8");
-	return strcasecmp(text, "utf8") == 0 || strcasecmp(text, "utf-8") == 0 ||
-	       strcasecmp(text, "unicode") == 0;
+	const char *name = encoding_name(text);
+	if (name)
+		strcpy(out, name);
+	return name != NULL;
 }
 
 /* Whatever order of day and month is asked for, dates are written the ISO way. */
