@@ -3,6 +3,8 @@
 #include "bench/cli/run_options.h"
 
 #include <argp.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/experiment/suite.h"
@@ -115,77 +117,88 @@ static bool parse_arrivals(const char *text)
 	return text[0] == 'p';
 }
 
-static bool parse_load(int key, const char *text, struct bench_options *options)
+/* Where the value of an option goes, and what it may be. */
+static const struct field {
+	int key;
+	enum { NUMBER, COUNT, SEED, TEXT, FLAG } type;
+	size_t at;
+	double low, high;
+	size_t given_at; /* of a flag that says it was given; 0: there is none */
+} fields[] = {
+#define AT(name) offsetof(struct bench_options, name)
+	{ OPT_RATE, NUMBER, AT(rate_qps), 1, 1e6, 0 },
+	{ OPT_RHO, NUMBER, AT(rho), 0.01, 2, AT(rho_given) },
+	{ OPT_SECONDS, COUNT, AT(seconds), 1, 3600, 0 },
+	{ OPT_REPS, COUNT, AT(reps), 1, OPTIONS_REPS_MAX, 0 },
+	{ OPT_SEED, SEED, AT(seed), 0, 0, 0 },
+	{ OPT_SLO_MS, NUMBER, AT(slo_ms), 0.1, 60000, 0 },
+	{ OPT_SLO_RATIO, NUMBER, AT(slo_ratio), 1.01, 10000, AT(slo_ratio_given) },
+	{ OPT_SHARE, NUMBER, AT(share_pct), 0, 1, 0 },
+	{ OPT_POOL, COUNT, AT(pool_mb), 4, 65536, AT(pool_given) },
+	{ OPT_WORKERS, COUNT, AT(workers), 1, 256, AT(workers_given) },
+	{ OPT_DATA, TEXT, AT(data_dir), 0, 0, 0 },
+	{ OPT_OUT, TEXT, AT(out_path), 0, 0, 0 },
+	{ OPT_PLOT, TEXT, AT(plot_dir), 0, 0, 0 },
+	{ OPT_QUIET, FLAG, AT(quiet), 0, 0, 0 },
+	{ OPT_ALLOW_DISTURBED, FLAG, AT(allow_disturbed), 0, 0, 0 },
+	{ OPT_SATURATE, FLAG, AT(saturate), 0, 0, 0 },
+	{ OPT_BATCH, FLAG, AT(batch), 0, 0, 0 },
+	{ OPT_RERUN, FLAG, AT(rerun), 0, 0, 0 },
+	{ OPT_STALL, NUMBER, AT(stall_s), 0.1, 600, 0 },
+	{ OPT_TIMEOUT, NUMBER, AT(timeout_ms), 1, 600000, 0 },
+	{ OPT_RETRIES, COUNT, AT(retries), 0, 100, 0 },
+	{ OPT_SERVICE, COUNT, AT(service_ms), 1, 1000, 0 },
+	{ OPT_CONNECTIONS, COUNT, AT(connections), 16, 16000, 0 },
+	{ OPT_TRIGGER, TEXT, AT(trigger), 0, 0, 0 },
+	{ OPT_CPU, FLAG, AT(cpu), 0, 0, 0 },
+	{ OPT_RESENDS, COUNT, AT(resends), 0, 100, 0 },
+#undef AT
+};
+
+static const char *name_of(int key)
 {
-	switch (key) {
-	case OPT_RATE:
-		options->rate_qps = options_number("--rate", text, 1, 1e6);
-		return true;
-	case OPT_RHO:
-		options->rho = options_number("--rho", text, 0.01, 2);
-		options->rho_given = true;
-		return true;
-	case OPT_SECONDS:
-		options->seconds = (uint32_t)options_integer("--seconds", text, 1, 3600);
-		return true;
-	case OPT_REPS:
-		options->reps = (uint32_t)options_integer("--reps", text, 1, OPTIONS_REPS_MAX);
-		return true;
-	case OPT_SEED:
-		options->seed = options_integer("--seed", text, 0, INT64_MAX);
-		return true;
-	case OPT_SLO_MS:
-		options->slo_ms = options_number("--slo-ms", text, 0.1, 60000);
-		return true;
-	case OPT_SLO_RATIO:
-		options->slo_ratio = options_number("--slo-ratio", text, 1.01, 10000);
-		options->slo_ratio_given = true;
-		return true;
-	case OPT_ARRIVALS:
-		options->poisson = parse_arrivals(text);
-		return true;
-	case OPT_SHARE:
-		options->share_pct = options_number("--share", text, 0, 1);
-		return true;
-	default:
-		return false;
-	}
+	const struct argp_option *option = run_options;
+	while (option->key != key)
+		option++;
+	return option->name;
 }
 
-static bool parse_server(int key, char *text, struct bench_options *options)
+static void store(const struct field *field, char *text, struct bench_options *options)
 {
-	switch (key) {
-	case OPT_STALL:
-		options->stall_s = options_number("--stall", text, 0.1, 600);
+	char *at = (char *)options + field->at, name[32];
+	snprintf(name, sizeof name, "--%s", name_of(field->key));
+	switch (field->type) {
+	case NUMBER:
+		*(double *)(void *)at = options_number(name, text, field->low, field->high);
 		break;
-	case OPT_TIMEOUT:
-		options->timeout_ms = options_number("--timeout-ms", text, 1, 600000);
+	case COUNT:
+		*(uint32_t *)(void *)at = (uint32_t)options_integer(
+			name, text, (uint64_t)field->low, (uint64_t)field->high);
 		break;
-	case OPT_RETRIES:
-		options->retries = (uint32_t)options_integer("--retries", text, 0, 100);
+	case SEED:
+		*(uint64_t *)(void *)at = options_integer(name, text, 0, INT64_MAX);
 		break;
-	case OPT_SERVICE:
-		options->service_ms = (uint32_t)options_integer("--service-ms", text, 1, 1000);
+	case TEXT:
+		*(const char **)(void *)at = text;
 		break;
-	case OPT_CONNECTIONS:
-		options->connections = (uint32_t)options_integer("--connections", text, 16, 16000);
+	case FLAG:
+		*(bool *)at = true;
 		break;
-	case OPT_TRIGGER:
-		options->trigger = text;
-		break;
-	case OPT_CPU:
-		options->cpu = true;
-		break;
-	case OPT_RESENDS:
-		options->resends = (uint32_t)options_integer("--culprit-retries", text, 0, 100);
-		break;
-	default:
-		return false;
 	}
-	for (const struct argp_option *o = run_options; o->name || o->doc; o++)
-		if (o->key == key)
-			options->server_only_given = o->name;
-	return true;
+	if (field->given_at)
+		*((bool *)options + field->given_at) = true;
+	if (field->key >= OPT_STALL)
+		options->server_only_given = name_of(field->key);
+}
+
+static bool store_field(int key, char *text, struct bench_options *options)
+{
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		if (fields[i].key == key) {
+			store(&fields[i], text, options);
+			return true;
+		}
+	return false;
 }
 
 static enum bench_target parse_target(const char *text)
@@ -197,37 +210,19 @@ static enum bench_target parse_target(const char *text)
 	bench_refuse("--target: '%s' is not engine or server", text);
 }
 
-static bool parse_result(int key, char *text, struct bench_options *options)
-{
-	switch (key) {
-	case OPT_FORMAT:
-		options->format = parse_format(text);
-		return true;
-	case OPT_OUT:
-		options->out_path = text;
-		return true;
-	case OPT_PLOT:
-		options->plot_dir = text;
-		return true;
-	case OPT_QUIET:
-		options->quiet = true;
-		return true;
-	case OPT_ALLOW_DISTURBED:
-		options->allow_disturbed = true;
-		return true;
-	default:
-		return false;
-	}
-}
-
 static error_t parse_run(int key, char *text, struct argp_state *state)
 {
 	struct run_arguments *arguments = state->input;
 	struct bench_options *options = &arguments->options;
-	if (parse_load(key, text, options) || parse_server(key, text, options) ||
-		parse_result(key, text, options))
+	if (store_field(key, text, options))
 		return 0;
 	switch (key) {
+	case OPT_FORMAT:
+		options->format = parse_format(text);
+		break;
+	case OPT_ARRIVALS:
+		options->poisson = parse_arrivals(text);
+		break;
 	case OPT_TARGET:
 	case OPT_WIRE:
 		options->target = parse_target(key == OPT_WIRE ? "server" : text);
@@ -235,26 +230,6 @@ static error_t parse_run(int key, char *text, struct argp_state *state)
 		break;
 	case OPT_POLICY:
 		arguments->policies = text; /* what there is depends on the case */
-		break;
-	case OPT_POOL:
-		options->pool_mb = (uint32_t)options_integer("--pool-mb", text, 4, 65536);
-		options->pool_given = true;
-		break;
-	case OPT_WORKERS:
-		options->workers = (uint32_t)options_integer("--workers", text, 1, 256);
-		options->workers_given = true;
-		break;
-	case OPT_DATA:
-		options->data_dir = text;
-		break;
-	case OPT_SATURATE:
-		options->saturate = true;
-		break;
-	case OPT_BATCH:
-		options->batch = true;
-		break;
-	case OPT_RERUN:
-		options->rerun = true;
 		break;
 	case ARGP_KEY_ARG:
 		if (arguments->bench_case)

@@ -265,26 +265,14 @@ static int try_value(struct suite *suite, struct entry *entry, double value, dou
 	return status;
 }
 
-static struct policy_basis basis_of(const struct suite *suite)
-{
-	struct policy_basis basis = { .slo_ms = (double)suite->slo_ns / 1e6,
-		.rate_qps = suite->rate_qps,
-		.saturation_qps = fmax(suite->saturation_qps, suite->rate_qps),
-		.timeout_ms = (double)suite->plan.timeout_ns / 1e6 };
-	if (!suite->reference)
-		basis.saturation_qps = suite->saturation_qps;
-	else {
-		basis.reference_p99_ms = suite->reference->measures->p99_ms;
-		basis.reference_max_ms = suite->reference->measures->max_ms;
-	}
-	return basis;
-}
-
 static int tune(struct suite *suite, struct entry *entry)
 {
 	const struct bench_policy *policy = entry->policy;
 	double values[POLICY_CANDIDATES_MAX], best = 0, best_qps = -1, goodput_qps;
-	struct policy_basis basis = basis_of(suite);
+	struct policy_basis basis = { .slo_ms = (double)suite->slo_ns / 1e6,
+		.saturation_qps =
+			fmax(suite->saturation_qps, suite->reference ? suite->rate_qps : 0),
+		.timeout_ms = (double)suite->plan.timeout_ns / 1e6 };
 	uint32_t count = policy->candidates(&basis, values);
 	for (uint32_t i = 0; i < count && count > 1; i++) {
 		if (try_value(suite, entry, values[i], &goodput_qps) != 0)

@@ -27,8 +27,7 @@ struct policy_moment {
 /* What the reference run showed, for a policy that is tuned from it; with clients that time out only
  * their timeout and the saturation. */
 struct policy_basis {
-	double slo_ms, reference_p99_ms, reference_max_ms;
-	double rate_qps, saturation_qps;
+	double slo_ms, saturation_qps;
 	double timeout_ms; /* 0: they wait */
 };
 

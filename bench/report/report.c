@@ -35,10 +35,7 @@ static void print_disturbance(FILE *file, const struct summary *summary)
 
 static void print_table(FILE *file, const struct summary *summary)
 {
-	if (summary->plan)
-		server_table(file, summary);
-	else
-		engine_table(file, summary);
+	table_print(file, summary);
 	print_disturbance(file, summary);
 }
 

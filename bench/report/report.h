@@ -12,11 +12,10 @@
 /* 0, or -1: out of memory or disk. */
 int report_write(FILE *file, const struct summary *summary, enum report_format format);
 
-/* The parts of it: what a row is called, and the table of each target. */
+/* The parts of it: what a row is called, and the table. */
 #define REPORT_NAME_MAX 80
 void report_row_name(
 	const struct summary *summary, const struct summary_row *row, char name[REPORT_NAME_MAX]);
-void engine_table(FILE *file, const struct summary *summary);
-void server_table(FILE *file, const struct summary *summary);
+void table_print(FILE *file, const struct summary *summary);
 
 #endif

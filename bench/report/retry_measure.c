@@ -58,11 +58,6 @@ static double share_of(struct tally tally)
 	return tally.due ? (double)tally.good / (double)tally.due : NAN;
 }
 
-double retry_success(const struct retry_record *record, struct span span)
-{
-	return share_of(tally_of(record, span, -1));
-}
-
 /* ---- Healing --------------------------------------------------------------------------------- */
 
 /* Tallies by bin from an instant on; the last, partial bin is left out. Free it. */

@@ -30,7 +30,5 @@ void trace_free(struct trace *trace);
 void retry_measure(const struct retry_record *record, struct measures *measures);
 /* The instant from which a run is well to its end; UINT64_MAX: it is not. */
 uint64_t retry_heals_ns(const struct retry_record *record);
-/* Share of the requests due in a span that succeeded; NAN: none was due. */
-double retry_success(const struct retry_record *record, struct span span);
 
 #endif

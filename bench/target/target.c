@@ -35,7 +35,8 @@ void target_close(struct target *target)
 
 void target_arm(struct target *target)
 {
-	target->api->arm(target);
+	if (target->api->arm)
+		target->api->arm(target);
 }
 
 void target_wait(struct target *target, uint64_t until_ns)
@@ -45,7 +46,7 @@ void target_wait(struct target *target, uint64_t until_ns)
 
 int target_check(struct target *target, char error[TARGET_ERROR_MAX])
 {
-	return target->api->check(target, error);
+	return target->api->check ? target->api->check(target, error) : 0;
 }
 
 const char *target_io(struct target *target)
@@ -55,12 +56,12 @@ const char *target_io(struct target *target)
 
 pid_t target_process(struct target *target)
 {
-	return target->api->process(target);
+	return target->api->process ? target->api->process(target) : 0;
 }
 
 uint64_t target_cpu_ns(struct target *target)
 {
-	return target->api->cpu_ns(target);
+	return target->api->cpu_ns ? target->api->cpu_ns(target) : 0;
 }
 
 void target_submit(struct target *target, const struct target_request *request)
@@ -125,12 +126,13 @@ void target_kill_oldest(struct target *target, uint64_t least_age_ns)
 
 void target_stop_clients(struct target *target)
 {
-	target->api->stop_clients(target);
+	if (target->api->stop_clients)
+		target->api->stop_clients(target);
 }
 
 int target_finish(struct target *target, char error[TARGET_ERROR_MAX])
 {
-	return target->api->finish(target, error);
+	return target->api->finish ? target->api->finish(target, error) : 0;
 }
 
 void target_read_gauges(struct target *target, struct target_gauges *gauges)

@@ -53,9 +53,9 @@ struct target_options { /* zero = default */
 	uint32_t concurrency_limit;    /* questions at once beyond which new ones are refused */
 	uint32_t statement_timeout_ms; /* from the arrival of any statement; 0: none */
 	enum target_control control;
-	const char *policy, *estimator; /* of the library; NULL: its default */
-	uint64_t slo_ns;		/* of the load's class */
-	bool precise_off, precise_always;
+	const char *policy; /* of the library, "NAME[/ESTIMATOR]"; NULL: its default */
+	uint64_t slo_ns;    /* of the load's class */
+	bool precise_always;
 	bool no_checkpoint; /* in the background: they come at their own times */
 	void (*on_decision)(void *arg, const struct target_decision *decision);
 	void *on_decision_arg;
@@ -103,7 +103,7 @@ struct target_request {
 };
 
 struct target_gauges {
-	uint64_t evictions, pool_misses, pool_hits; /* since the target opened */
+	uint64_t evictions; /* since the target opened, as the next three */
 	uint64_t resource_overloads, regular_overloads, reruns;
 	double contention;  /* of the most contended resource, last window */
 	char contended[16]; /* its name */
@@ -124,21 +124,22 @@ struct target_api {
 	int (*open)(const struct target_options *options, struct target **target,
 		char error[TARGET_ERROR_MAX]);
 	void (*close)(struct target *target);
-	void (*arm)(struct target *target);
 	void (*wait)(struct target *target, uint64_t until_ns);
-	int (*check)(struct target *target, char error[TARGET_ERROR_MAX]);
 	const char *(*io)(struct target *target);
-	pid_t (*process)(struct target *target);
-	uint64_t (*cpu_ns)(struct target *target);
 	void (*submit)(struct target *target, const struct target_request *request);
 	int (*client_open)(struct target *target, bool operates, struct target_client **client);
 	void (*client_close)(struct target_client *client);
 	void (*client_ask)(struct target_client *client, const struct target_request *request);
 	uint64_t (*client_key)(const struct target_client *client);
 	void (*kill_oldest)(struct target *target, uint64_t least_age_ns);
+	void (*read_gauges)(struct target *target, struct target_gauges *gauges);
+	/* NULL: there is nothing to do. */
+	void (*arm)(struct target *target);
+	int (*check)(struct target *target, char error[TARGET_ERROR_MAX]);
+	pid_t (*process)(struct target *target);
+	uint64_t (*cpu_ns)(struct target *target);
 	void (*stop_clients)(struct target *target);
 	int (*finish)(struct target *target, char error[TARGET_ERROR_MAX]);
-	void (*read_gauges)(struct target *target, struct target_gauges *gauges);
 };
 extern const struct target_api target_engine, target_server;
 

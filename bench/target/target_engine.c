@@ -80,11 +80,9 @@ static int start_library(struct engine_target *target, char error[TARGET_ERROR_M
 		.mode = options->control == TARGET_ACT ? CANCEL_ACT : CANCEL_MONITOR,
 		.max_tasks = target->slot_count + CLIENTS_MAX + SPARE_SLOTS,
 		.policy = options->policy,
-		.estimator = options->estimator,
 		.classes = classes,
 		.class_count = 2,
 		.log = on_log,
-		.no_precise = options->precise_off,
 		.always_precise = options->precise_always };
 	if (options->control == TARGET_OFF)
 		return 0;
@@ -465,25 +463,6 @@ static void engine_wait(struct target *base, uint64_t until_ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 
-static int engine_check(struct target *base, char error[TARGET_ERROR_MAX])
-{
-	(void)base;
-	(void)error;
-	return 0;
-}
-
-static pid_t engine_process(struct target *base)
-{
-	(void)base;
-	return 0;
-}
-
-static uint64_t engine_cpu_ns(struct target *base)
-{
-	(void)base;
-	return 0;
-}
-
 /* Callers hold the lock. */
 static bool stop_client(struct engine_target *target, const struct engine_client *client)
 {
@@ -551,11 +530,6 @@ static void engine_kill_oldest(struct target *base, uint64_t least_age_ns)
 			"had run longest:", (double)(now_ns - oldest.since_ns) / NS_PER_MS);
 }
 
-static int engine_finish(struct target *base, char error[TARGET_ERROR_MAX])
-{
-	return engine_check(base, error);
-}
-
 static void read_contention(struct target_gauges *gauges)
 {
 	static _Thread_local struct cancel_resource_info list[CANCEL_RESOURCES_MAX];
@@ -578,8 +552,6 @@ static void engine_read_gauges(struct target *base, struct target_gauges *gauges
 	db_stats(target->engine, &stats);
 	cancel_read_counters(&counters);
 	*gauges = (struct target_gauges){ .evictions = stats.pool_evictions,
-		.pool_misses = stats.pool_misses,
-		.pool_hits = stats.pool_hits,
 		.reruns = stats.reruns,
 		.resource_overloads = counters.resource_overloads,
 		.regular_overloads = counters.regular_overloads,
@@ -593,10 +565,7 @@ const struct target_api target_engine = {
 	.close = engine_close,
 	.arm = engine_arm,
 	.wait = engine_wait,
-	.check = engine_check,
 	.io = engine_io,
-	.process = engine_process,
-	.cpu_ns = engine_cpu_ns,
 	.submit = engine_submit,
 	.client_open = engine_client_open,
 	.client_close = engine_client_close,
@@ -604,6 +573,5 @@ const struct target_api target_engine = {
 	.client_key = engine_client_key,
 	.kill_oldest = engine_kill_oldest,
 	.stop_clients = engine_stop_clients,
-	.finish = engine_finish,
 	.read_gauges = engine_read_gauges,
 };

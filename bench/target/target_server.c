@@ -225,11 +225,6 @@ static int server_open(
 	return 0;
 }
 
-static void server_arm(struct target *target)
-{
-	(void)target;
-}
-
 static const char *server_io(struct target *target)
 {
 	(void)target;
@@ -388,12 +383,6 @@ static uint64_t server_client_key(const struct target_client *client)
 	return wire_session_process(((const struct server_client *)client)->session);
 }
 
-/* The server ends with its run, and they with it. */
-static void server_stop_clients(struct target *target)
-{
-	(void)target;
-}
-
 /* ---- What an operator sees and does ---------------------------------------------------------- */
 
 static void note_kill(struct server_target *server, uint64_t key)
@@ -493,7 +482,6 @@ static void server_read_gauges(struct target *target, struct target_gauges *gaug
 const struct target_api target_server = {
 	.open = server_open,
 	.close = server_close,
-	.arm = server_arm,
 	.wait = server_wait,
 	.check = server_check,
 	.io = server_io,
@@ -505,7 +493,6 @@ const struct target_api target_server = {
 	.client_ask = server_client_ask,
 	.client_key = server_client_key,
 	.kill_oldest = server_kill_oldest,
-	.stop_clients = server_stop_clients,
 	.finish = server_finish,
 	.read_gauges = server_read_gauges,
 };

@@ -19,25 +19,6 @@ struct kept {
 	uint64_t token;
 };
 
-static int fake_check(struct target *target, char error[TARGET_ERROR_MAX])
-{
-	(void)target;
-	(void)error;
-	return 0;
-}
-
-static pid_t fake_process(struct target *target)
-{
-	(void)target;
-	return 0;
-}
-
-static uint64_t fake_cpu_ns(struct target *target)
-{
-	(void)target;
-	return 0;
-}
-
 static void fake_wait(struct target *target, uint64_t until_ns)
 {
 	(void)target;
@@ -81,11 +62,6 @@ static int fake_open(
 	pthread_mutex_init(&target->lock, NULL);
 	*opened = &target->base;
 	return 0;
-}
-
-static void fake_arm(struct target *target)
-{
-	(void)target;
 }
 
 static struct fake_client *holder_of(struct fake_target *target)
@@ -270,12 +246,8 @@ const struct target_api target_engine = {
 	.deaf_ns = 50000,
 	.open = fake_open,
 	.close = fake_close,
-	.arm = fake_arm,
 	.wait = fake_wait,
-	.check = fake_check,
 	.io = fake_io,
-	.process = fake_process,
-	.cpu_ns = fake_cpu_ns,
 	.submit = fake_submit,
 	.client_open = fake_client_open,
 	.client_close = fake_client_close,
@@ -283,6 +255,5 @@ const struct target_api target_engine = {
 	.client_key = fake_client_key,
 	.kill_oldest = fake_kill_oldest,
 	.stop_clients = fake_stop_clients,
-	.finish = fake_check,
 	.read_gauges = fake_read_gauges,
 };

@@ -3,7 +3,7 @@
  * Cases on a server as a user runs them, on the real binaries. Runs are short; what heals, and when,
  * is for the bench to say and not asserted here.
  */
-#include "tests/bench/lane_tool.h"
+#include "tests/bench/server_tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,51 +19,51 @@ static void a_stall_makes_clients_time_out_and_try_again(void **state)
 {
 	(void)state;
 	json_t *result = tool_json("run stall --policy none,budget,none-47 " SHORT);
-	json_t *none = lane_row_of(result, "none"), *budget = lane_row_of(result, "budget");
+	json_t *none = server_row_of(result, "none"), *budget = server_row_of(result, "budget");
 	assert_string_equal(json_string_value(json_object_get(result, "case")), "stall");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "pause");
 	assert_int_equal(json_integer_value(json_object_get(result, "seed")), 1);
 	assert_true(json_number_value(json_object_get(result, "saturation_qps")) > 0);
-	assert_true(lane_median(none, "trigger_ms") > 100);
-	assert_true(lane_median(none, "timeouts") > 0);
-	assert_true(lane_median(none, "attempts") ==
-		    lane_median(none, "offered") + lane_median(none, "retries"));
-	assert_true(lane_median(budget, "retries_denied") > 0);
-	assert_true(lane_median(budget, "retries") < lane_median(none, "retries"));
-	assert_int_equal(lane_median(none, "unsent"), 0);
-	assert_int_equal(lane_median(none, "failed"), 0);
+	assert_true(server_median(none, "trigger_ms") > 100);
+	assert_true(server_median(none, "timeouts") > 0);
+	assert_true(server_median(none, "attempts") ==
+		    server_median(none, "offered") + server_median(none, "retries"));
+	assert_true(server_median(budget, "retries_denied") > 0);
+	assert_true(server_median(budget, "retries") < server_median(none, "retries"));
+	assert_int_equal(server_median(none, "unsent"), 0);
+	assert_int_equal(server_median(none, "failed"), 0);
 	assert_int_equal(json_array_size(json_object_get(none, "success_pct_by_priority")), 1);
 	assert_true(
-		json_number_value(json_object_get(lane_row_of(result, "none-47"), "rho")) < 0.48);
+		json_number_value(json_object_get(server_row_of(result, "none-47"), "rho")) < 0.48);
 	json_decref(result);
-	lane_nothing_left();
+	server_nothing_left();
 }
 
 /* An eighth of its timeout is less than the gate's shortest window. */
 static void the_shortest_stall_is_a_run_too(void **state)
 {
 	(void)state;
-	lane_stretches = false;
+	server_stretches = false;
 	json_t *result = tool_json(
 		"run stall --policy gate --quiet --allow-disturbed --format json --stall 0.1 "
 		"--service-ms 10 --seconds 2");
-	lane_stretches = true;
+	server_stretches = true;
 	assert_true(json_number_value(json_object_get(result, "timeout_ms")) < 80);
-	assert_true(lane_median(lane_row_of(result, "gate"), "offered") > 0);
+	assert_true(server_median(server_row_of(result, "gate"), "offered") > 0);
 	json_decref(result);
-	lane_nothing_left();
+	server_nothing_left();
 }
 
 static void a_lock_stalls_the_server_too(void **state)
 {
 	(void)state;
 	json_t *result = tool_json("run stall --trigger lock --policy none " SHORT "--seconds 4");
-	json_t *none = lane_row_of(result, "none");
-	assert_true(lane_median(none, "trigger_ms") > 100);
-	assert_true(lane_median(none, "timeouts") > 0);
-	assert_int_equal(lane_median(none, "cancels"), 0);
+	json_t *none = server_row_of(result, "none");
+	assert_true(server_median(none, "trigger_ms") > 100);
+	assert_true(server_median(none, "timeouts") > 0);
+	assert_int_equal(server_median(none, "cancels"), 0);
 	json_decref(result);
-	lane_nothing_left();
+	server_nothing_left();
 }
 
 static void a_checkpoint_stalls_writers(void **state)
@@ -71,16 +71,17 @@ static void a_checkpoint_stalls_writers(void **state)
 	char arguments[384];
 	(void)state;
 	snprintf(arguments, sizeof arguments,
-		"run stall --trigger checkpoint --policy none --data %s/data " SHORT, lane_folder);
+		"run stall --trigger checkpoint --policy none --data %s/data " SHORT,
+		server_folder);
 	json_t *result = tool_json(arguments);
-	json_t *none = lane_row_of(result, "none");
+	json_t *none = server_row_of(result, "none");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "checkpoint");
-	assert_true(lane_median(none, "trigger_ms") > 0);
-	assert_int_equal(lane_median(none, "failed"), 0);
+	assert_true(server_median(none, "trigger_ms") > 0);
+	assert_int_equal(server_median(none, "failed"), 0);
 	json_decref(result);
-	snprintf(arguments, sizeof arguments, "%s/data", lane_folder);
-	lane_remove(arguments);
-	lane_nothing_left();
+	snprintf(arguments, sizeof arguments, "%s/data", server_folder);
+	server_remove(arguments);
+	server_nothing_left();
 }
 
 static void a_culprit_is_cancelled_before_its_time(void **state)
@@ -90,14 +91,14 @@ static void a_culprit_is_cancelled_before_its_time(void **state)
 		"run culprit-storm --policy none,cancel --quiet --allow-disturbed --format json "
 		"--stall 1 --timeout-ms 300 --service-ms 10 --slo-ms 50 "
 		"--seconds 5");
-	json_t *none = lane_row_of(result, "none"), *cancel = lane_row_of(result, "cancel");
+	json_t *none = server_row_of(result, "none"), *cancel = server_row_of(result, "cancel");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "lock");
-	assert_int_equal(lane_median(none, "cancels"), 0);
-	assert_true(lane_median(cancel, "cancels") >= 1);
-	assert_true(lane_median(cancel, "trigger_ms") < lane_median(none, "trigger_ms"));
-	assert_true(lane_median(cancel, "decided_ms") > 0);
+	assert_int_equal(server_median(none, "cancels"), 0);
+	assert_true(server_median(cancel, "cancels") >= 1);
+	assert_true(server_median(cancel, "trigger_ms") < server_median(none, "trigger_ms"));
+	assert_true(server_median(cancel, "decided_ms") > 0);
 	json_decref(result);
-	lane_nothing_left();
+	server_nothing_left();
 }
 
 static void a_dump_is_cancelled_too(void **state)
@@ -108,18 +109,18 @@ static void a_dump_is_cancelled_too(void **state)
 		"run dump-storm --policy none,cancel --quiet --allow-disturbed --format json "
 		"--stall 1 --slo-ms 40 "
 		"--timeout-ms 300 --seconds 5 --pool-mb 4 --data %s/data",
-		lane_folder);
+		server_folder);
 	json_t *result = tool_json(arguments);
-	json_t *none = lane_row_of(result, "none");
+	json_t *none = server_row_of(result, "none");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "dump");
 	assert_int_equal(json_integer_value(json_object_get(result, "pool_mb")), 4);
-	assert_true(lane_median(none, "trigger_ms") > 500);
-	assert_int_equal(lane_median(none, "cancels"), 0);
-	assert_true(json_is_object(json_object_get(lane_row_of(result, "cancel"), "heals")));
+	assert_true(server_median(none, "trigger_ms") > 500);
+	assert_int_equal(server_median(none, "cancels"), 0);
+	assert_true(json_is_object(json_object_get(server_row_of(result, "cancel"), "heals")));
 	json_decref(result);
-	snprintf(arguments, sizeof arguments, "%s/data", lane_folder);
-	lane_remove(arguments);
-	lane_nothing_left();
+	snprintf(arguments, sizeof arguments, "%s/data", server_folder);
+	server_remove(arguments);
+	server_nothing_left();
 }
 
 static void under_twice_the_load_the_gate_refuses_the_lowest(void **state)
@@ -128,20 +129,20 @@ static void under_twice_the_load_the_gate_refuses_the_lowest(void **state)
 	json_t *result = tool_json(
 		"run overload-2x --policy none,gate --quiet --allow-disturbed --format json "
 		"--service-ms 10 --timeout-ms 500 --seconds 3");
-	json_t *none = lane_row_of(result, "none"), *gate = lane_row_of(result, "gate");
+	json_t *none = server_row_of(result, "none"), *gate = server_row_of(result, "gate");
 	json_t *success = json_object_get(gate, "success_pct_by_priority");
 	assert_string_equal(json_string_value(json_object_get(result, "trigger")), "none");
 	assert_true(json_is_null(json_object_get(json_object_get(gate, "heals"), "median")));
-	assert_int_equal(lane_median(none, "rejected"), 0);
-	assert_true(lane_median(gate, "rejected") > 0);
-	assert_true(lane_median(gate, "reject_ms") > 0);
-	assert_true(lane_median(gate, "query_cpu_us") > 0);
+	assert_int_equal(server_median(none, "rejected"), 0);
+	assert_true(server_median(gate, "rejected") > 0);
+	assert_true(server_median(gate, "reject_ms") > 0);
+	assert_true(server_median(gate, "query_cpu_us") > 0);
 	assert_int_equal(json_array_size(success), 4);
 	const json_t *first = json_object_get(json_array_get(success, 0), "median");
 	const json_t *last = json_object_get(json_array_get(success, 3), "median");
 	assert_true(json_number_value(first) > json_number_value(last));
 	json_decref(result);
-	lane_nothing_left();
+	server_nothing_left();
 }
 
 static void a_table_has_a_row_for_each_policy(void **state)
@@ -158,34 +159,34 @@ static void a_table_has_a_row_for_each_policy(void **state)
 	tool_free(&result);
 }
 
-static void a_lane_is_drawn_over_time(void **state)
+static void a_run_is_drawn_over_time(void **state)
 {
 	static const char *const files[] = { "stall.csv", "stall.gp", "stall.svg", "stall.png" };
 	char arguments[384], path[128];
 	(void)state;
 	snprintf(arguments, sizeof arguments,
-		"run stall --policy none,budget --plot %s/plots " SHORT, lane_folder);
+		"run stall --policy none,budget --plot %s/plots " SHORT, server_folder);
 	json_decref(tool_json(arguments));
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-		snprintf(path, sizeof path, "%s/plots/%s", lane_folder, files[i]);
+		snprintf(path, sizeof path, "%s/plots/%s", server_folder, files[i]);
 		char *text = tool_read_file(path);
 		assert_non_null(text);
 		assert_true(i != 0 || strstr(text, "\nbudget,0.25,"));
 		free(text);
 	}
-	snprintf(path, sizeof path, "%s/plots", lane_folder);
-	lane_remove(path);
-	lane_nothing_left();
+	snprintf(path, sizeof path, "%s/plots", server_folder);
+	server_remove(path);
+	server_nothing_left();
 }
 
 static void a_result_is_kept_though_nobody_can_draw_it(void **state)
 {
 	char arguments[384], path[128], *paths = strdup(getenv("PATH"));
 	(void)state;
-	snprintf(path, sizeof path, "%s/result", lane_folder);
+	snprintf(path, sizeof path, "%s/result", server_folder);
 	snprintf(arguments, sizeof arguments,
-		"run stall --policy none --plot %s/plots --out %s " SHORT, lane_folder, path);
-	setenv("PATH", lane_folder, 1); /* no gnuplot there */
+		"run stall --policy none --plot %s/plots --out %s " SHORT, server_folder, path);
+	setenv("PATH", server_folder, 1); /* no gnuplot there */
 	struct tool_result result = tool_run(arguments);
 	setenv("PATH", paths, 1);
 	free(paths);
@@ -197,9 +198,9 @@ static void a_result_is_kept_though_nobody_can_draw_it(void **state)
 	free(text);
 	tool_free(&result);
 	unlink(path);
-	snprintf(path, sizeof path, "%s/plots", lane_folder);
-	lane_remove(path);
-	lane_nothing_left();
+	snprintf(path, sizeof path, "%s/plots", server_folder);
+	server_remove(path);
+	server_nothing_left();
 }
 
 static void csv_has_as_many_values_as_names(void **state)
@@ -220,16 +221,16 @@ static void csv_has_as_many_values_as_names(void **state)
 	tool_free(&result);
 }
 
-static void an_interrupted_lane_leaves_nothing_behind(void **state)
+static void an_interrupted_run_leaves_nothing_behind(void **state)
 {
 	char command[512], path[64];
 	(void)state;
-	snprintf(path, sizeof path, "%s/result", lane_folder);
+	snprintf(path, sizeof path, "%s/result", server_folder);
 	snprintf(command, sizeof command,
 		"timeout -s INT 3 %s run stall --quiet --allow-disturbed --out %s >/dev/null 2>&1",
 		CANCEL_SIM, path);
 	assert_true(WEXITSTATUS(system(command)) != 0);
-	lane_nothing_left();
+	server_nothing_left();
 }
 
 static void nonsense_is_refused_in_one_line(void **state)
@@ -266,11 +267,11 @@ static void nonsense_is_refused_in_one_line(void **state)
 		{ "run stall --format xml", "not table, json or csv" },
 		{ "run stall --out /nonexistent/x", "cannot write" },
 	};
-	lane_stretches = false;
+	server_stretches = false;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		tool_refuses(cases[i][0], cases[i][1]);
-	lane_stretches = true;
-	lane_nothing_left();
+	server_stretches = true;
+	server_nothing_left();
 }
 
 static void the_list_names_the_cases_of_a_server_and_their_policies(void **state)
@@ -297,11 +298,11 @@ int main(void)
 		cmocka_unit_test(a_culprit_is_cancelled_before_its_time),
 		cmocka_unit_test(a_dump_is_cancelled_too),
 		cmocka_unit_test(under_twice_the_load_the_gate_refuses_the_lowest),
-		cmocka_unit_test(a_lane_is_drawn_over_time),
+		cmocka_unit_test(a_run_is_drawn_over_time),
 		cmocka_unit_test(a_result_is_kept_though_nobody_can_draw_it),
 		cmocka_unit_test(a_table_has_a_row_for_each_policy),
-		cmocka_unit_test(an_interrupted_lane_leaves_nothing_behind),
+		cmocka_unit_test(an_interrupted_run_leaves_nothing_behind),
 		cmocka_unit_test(csv_has_as_many_values_as_names),
 	};
-	return cmocka_run_group_tests(tests, lane_begin, lane_end);
+	return cmocka_run_group_tests(tests, server_begin, server_end);
 }

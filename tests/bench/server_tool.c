@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/bench/lane_tool.h"
+#include "tests/bench/server_tool.h"
 #include "patience.h"
 
 #include <dirent.h>
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char lane_folder[] = "/tmp/bench-lanes-XXXXXX";
+char server_folder[] = "/tmp/bench-server-XXXXXX";
 
-bool lane_stretches = true;
+bool server_stretches = true;
 
 static void stretch(char **words)
 {
@@ -20,7 +20,7 @@ static void stretch(char **words)
 		"--seconds" };
 	static char longer[sizeof times / sizeof *times][32];
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-		for (char **word = words; lane_stretches && word[0] && word[1]; word++)
+		for (char **word = words; server_stretches && word[0] && word[1]; word++)
 			if (strcmp(word[0], times[i]) == 0) {
 				snprintf(longer[i], sizeof longer[i], "%g",
 					atof(word[1]) * ((test_time_factor() + 2) / 3));
@@ -28,17 +28,17 @@ static void stretch(char **words)
 			}
 }
 
-int lane_begin(void **state)
+int server_begin(void **state)
 {
 	(void)state;
 	tool_prepare = stretch;
-	return mkdtemp(lane_folder) && setenv("TMPDIR", lane_folder, 1) == 0 ? 0 : -1;
+	return mkdtemp(server_folder) && setenv("TMPDIR", server_folder, 1) == 0 ? 0 : -1;
 }
 
-int lane_end(void **state)
+int server_end(void **state)
 {
 	(void)state;
-	return rmdir(lane_folder);
+	return rmdir(server_folder);
 }
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
@@ -49,14 +49,14 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 	return remove(path);
 }
 
-void lane_remove(const char *path)
+void server_remove(const char *path)
 {
 	nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-void lane_nothing_left(void)
+void server_nothing_left(void)
 {
-	DIR *directory = opendir(lane_folder);
+	DIR *directory = opendir(server_folder);
 	const struct dirent *entry;
 	assert_non_null(directory);
 	while ((entry = readdir(directory)))
@@ -65,7 +65,7 @@ void lane_nothing_left(void)
 	closedir(directory);
 }
 
-json_t *lane_row_of(json_t *result, const char *policy)
+json_t *server_row_of(json_t *result, const char *policy)
 {
 	size_t i;
 	json_t *row;
@@ -78,7 +78,7 @@ json_t *lane_row_of(json_t *result, const char *policy)
 	return NULL;
 }
 
-double lane_median(json_t *row, const char *figure)
+double server_median(json_t *row, const char *figure)
 {
 	const json_t *range = json_object_get(row, figure);
 	assert_true(json_is_object(range));
