@@ -318,7 +318,8 @@ int run_execute(const struct run_setup *setup, struct samples **data, char error
 {
 	struct run *run = calloc(1, sizeof *run);
 	*data = NULL;
-	if (!run || samples_make(data, setup->schedule, setup->slo_ns) != 0) {
+	if (!run || samples_make(data, setup->schedule,
+			    setup->plan->timeout_ns ? UINT64_MAX : setup->slo_ns) != 0) {
 		free(run);
 		snprintf(error, TARGET_ERROR_MAX, "out of memory for %zu requests",
 			setup->schedule->count);

@@ -318,19 +318,12 @@ static void measure(const struct suite *suite, const struct samples *data,
 	measures->query_cpu_us = suite->query_cpu_us;
 }
 
-static int fill_trace(struct suite *suite, const struct samples *data, struct trace *trace)
+static int fill_trace(const struct suite *suite, const struct samples *data, struct trace *trace)
 {
-	if (suite->plan.timeout_ns) {
-		struct retry_record record = retry_record_of(suite, data);
-		return retry_trace_fill(trace, &record);
-	}
-	trace->bin_count = measure_bin_count(data);
-	trace->due = calloc(trace->bin_count + 1, sizeof *trace->due);
-	trace->late = calloc(trace->bin_count + 1, sizeof *trace->late);
-	if (!trace->due || !trace->late)
-		return -1;
-	measure_bins(data, trace->due, trace->late, trace->bin_count);
-	return 0;
+	struct span settled = { 0, retry_record_of(suite, data).settled_ns };
+	if (suite->plan.timeout_ns)
+		return measure_trace(data, settled, RETRY_BIN_NS, trace);
+	return measure_trace(data, measure_whole_bins(data), MEASURE_BIN_NS, trace);
 }
 
 static int keep_trace(struct suite *suite, const struct entry *entry, const struct attempt *attempt)

@@ -23,7 +23,7 @@ static enum outcome_kind kind_of(const struct outcome *outcome)
 	return (enum outcome_kind)atomic_load_explicit(&outcome->kind, memory_order_acquire);
 }
 
-static bool is_good(const struct samples *data, size_t i)
+bool measure_is_good(const struct samples *data, size_t i)
 {
 	const struct outcome *outcome = &data->outcomes[i];
 	return kind_of(outcome) == OUTCOME_OK &&
@@ -81,7 +81,8 @@ static void count_outcomes(const struct samples *data, struct measures *m)
 	for (size_t i = 0; i < data->schedule->count; i++) {
 		enum outcome_kind kind = kind_of(&data->outcomes[i]);
 		counts[kind]++;
-		m->late += (kind == OUTCOME_OK && !is_good(data, i)) || kind == OUTCOME_PENDING;
+		m->late += (kind == OUTCOME_OK && !measure_is_good(data, i)) ||
+			   kind == OUTCOME_PENDING;
 		m->victims_dropped += is_dropped(kind);
 	}
 	m->ok = (double)counts[OUTCOME_OK];
@@ -106,7 +107,7 @@ static void count_in_spans(
 		if (!in_spans(spans, due_ns))
 			continue;
 		due++;
-		good += is_good(data, i);
+		good += measure_is_good(data, i);
 	}
 	double seconds = spans_seconds(spans, data->length_ns);
 	m->throughput_qps = seconds > 0 ? (double)done / seconds : 0;
@@ -207,54 +208,52 @@ uint32_t measure_lags(const struct samples *data, double *p99_ms, uint32_t limit
 	return rank_seconds(data, lag_us, p99_ms, limit);
 }
 
-uint32_t measure_bin_count(const struct samples *data)
+int measure_trace(
+	const struct samples *data, struct span span, uint64_t bin_ns, struct trace *trace)
 {
-	return (uint32_t)((data->length_ns + MEASURE_BIN_NS - 1) / MEASURE_BIN_NS);
-}
-
-void measure_bins(const struct samples *data, uint32_t *due, uint32_t *late, uint32_t bin_count)
-{
-	memset(due, 0, bin_count * sizeof *due);
-	memset(late, 0, bin_count * sizeof *late);
-	for (size_t i = 0; i < data->schedule->count; i++) {
-		uint64_t bin = data->schedule->arrivals[i].due_ns / MEASURE_BIN_NS;
-		if (bin >= bin_count)
-			continue;
-		due[bin]++;
-		late[bin] += !is_good(data, i);
-	}
-}
-
-struct bins {
-	uint32_t count;
-	bool *bad;
-};
-
-static int find_bad_bins(const struct samples *data, struct bins *bins)
-{
-	bins->count = measure_bin_count(data);
-	uint32_t *due = calloc(bins->count + 1, 2 * sizeof *due);
-	bins->bad = calloc(bins->count + 1, sizeof *bins->bad);
-	if (!due || !bins->bad) {
-		free(due);
-		free(bins->bad);
-		bins->bad = NULL;
+	uint64_t length_ns = span.to_ns > span.from_ns ? span.to_ns - span.from_ns : 0;
+	uint32_t count = (uint32_t)(length_ns / bin_ns);
+	*trace = (struct trace){ .due = calloc(count + 1, sizeof *trace->due),
+		.late = calloc(count + 1, sizeof *trace->late) };
+	if (!trace->due || !trace->late) {
+		trace_free(trace);
 		return -1;
 	}
-	uint32_t *late = due + bins->count;
-	measure_bins(data, due, late, bins->count);
-	for (uint32_t i = 0; i < bins->count; i++)
-		bins->bad[i] = (uint64_t)late[i] * 100 > due[i];
-	free(due);
+	trace->bin_count = count;
+	for (size_t i = 0; i < data->schedule->count; i++) {
+		uint64_t due_ns = data->schedule->arrivals[i].due_ns;
+		if (due_ns < span.from_ns || (due_ns - span.from_ns) / bin_ns >= count)
+			continue;
+		trace->due[(due_ns - span.from_ns) / bin_ns]++;
+		trace->late[(due_ns - span.from_ns) / bin_ns] += !measure_is_good(data, i);
+	}
 	return 0;
 }
 
-static double bad_seconds(const struct bins *bins, uint64_t from_ns, uint64_t to_ns)
+void trace_free(struct trace *trace)
+{
+	free(trace->due);
+	free(trace->late);
+	*trace = (struct trace){ 0 };
+}
+
+bool trace_is_bad(const struct trace *trace, uint32_t bin)
+{
+	return (uint64_t)trace->late[bin] * 100 > trace->due[bin];
+}
+
+struct span measure_whole_bins(const struct samples *data)
+{
+	uint64_t bins = (data->length_ns + MEASURE_BIN_NS - 1) / MEASURE_BIN_NS;
+	return (struct span){ 0, bins * MEASURE_BIN_NS };
+}
+
+static double bad_seconds(const struct trace *bins, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t bad = 0;
 	for (uint32_t i = (uint32_t)(from_ns / MEASURE_BIN_NS);
-		i < bins->count && (uint64_t)i * MEASURE_BIN_NS < to_ns; i++)
-		bad += bins->bad[i];
+		i < bins->bin_count && (uint64_t)i * MEASURE_BIN_NS < to_ns; i++)
+		bad += trace_is_bad(bins, i);
 	return (double)bad * (MEASURE_BIN_NS / NS_PER_S);
 }
 
@@ -278,7 +277,7 @@ static uint64_t onset_of(const struct samples *data, uint32_t task)
 	uint64_t to_ns = end_of(&data->tasks[task], data->length_ns) + data->slo_ns;
 	for (size_t i = 0; i < data->schedule->count; i++) { /* due order is passing order */
 		uint64_t passes_ns = data->schedule->arrivals[i].due_ns + data->slo_ns;
-		if (passes_ns < from_ns || is_good(data, i))
+		if (passes_ns < from_ns || measure_is_good(data, i))
 			continue;
 		return passes_ns < to_ns ? passes_ns : 0;
 	}
@@ -286,11 +285,11 @@ static uint64_t onset_of(const struct samples *data, uint32_t task)
 }
 
 /* From the onset, the first bin after which a second passes without a bad one; 0: never. */
-static uint64_t recovery_of(const struct bins *bins, uint64_t onset_ns)
+static uint64_t recovery_of(const struct trace *bins, uint64_t onset_ns)
 {
 	uint32_t calm = 0;
-	for (uint32_t i = (uint32_t)(onset_ns / MEASURE_BIN_NS); i < bins->count; i++) {
-		calm = bins->bad[i] ? 0 : calm + 1;
+	for (uint32_t i = (uint32_t)(onset_ns / MEASURE_BIN_NS); i < bins->bin_count; i++) {
+		calm = trace_is_bad(bins, i) ? 0 : calm + 1;
 		if (calm == MEASURE_CALM_BINS)
 			return (uint64_t)(i + 1 - MEASURE_CALM_BINS) * MEASURE_BIN_NS;
 	}
@@ -316,7 +315,7 @@ static const struct cancel_record *cancel_within(const struct samples *data, str
 }
 
 static void time_culprit(
-	const struct samples *data, uint32_t task, const struct bins *bins, struct measures *m)
+	const struct samples *data, uint32_t task, const struct trace *bins, struct measures *m)
 {
 	uint64_t onset_ns = onset_of(data, task);
 	if (!onset_ns)
@@ -330,7 +329,7 @@ static void time_culprit(
 	times_add(&m->release_ms, onset_ns, cancel->released_ns);
 }
 
-static void judge_culprits(const struct samples *data, const struct bins *bins, struct measures *m)
+static void judge_culprits(const struct samples *data, const struct trace *bins, struct measures *m)
 {
 	for (uint32_t i = 0; i < data->task_count; i++) {
 		const struct task_record *task = &data->tasks[i];
@@ -371,11 +370,11 @@ void measure_run(const struct samples *data, const struct spans *spans, struct m
 	count_in_spans(data, spans, measures);
 	rank_latencies(data, measures);
 	count_cancels(data, measures);
-	struct bins bins;
-	if (find_bad_bins(data, &bins) != 0)
+	struct trace bins;
+	if (measure_trace(data, measure_whole_bins(data), MEASURE_BIN_NS, &bins) != 0)
 		return;
 	judge_culprits(data, &bins, measures);
-	free(bins.bad);
+	trace_free(&bins);
 }
 
 /* The closest pair of order statistics x(k), x(n+1-k) that covers the median with 95 %, where

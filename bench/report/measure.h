@@ -51,9 +51,6 @@ struct measures {
 void measure_spans(const struct samples *data, struct spans *spans);
 /* `spans` may be empty: then the ratios' figures cover the whole run. */
 void measure_run(const struct samples *data, const struct spans *spans, struct measures *measures);
-/* Requests due in each bin, and those of them that were late. `late` and `due` hold bin_count. */
-uint32_t measure_bin_count(const struct samples *data);
-void measure_bins(const struct samples *data, uint32_t *due, uint32_t *late, uint32_t bin_count);
 /* The p99 of what was due in each whole second, in ms. Returns how many seconds, at most limit. */
 uint32_t measure_seconds(const struct samples *data, double *p99_ms, uint32_t limit);
 /* The same of the generator's lag: how long after it was due a request was sent. */
@@ -64,6 +61,16 @@ struct trace {
 	uint32_t *due, *late;
 	uint32_t bin_count;
 };
+/* Was it answered within the SLO? Where clients leave there is none: was it answered in time? */
+bool measure_is_good(const struct samples *data, size_t i);
+/* Those due in the span; a last bin that is not whole is left out. 0, or -1: memory is out. */
+int measure_trace(const struct samples *data, struct span span, uint64_t bin_ns,
+	struct trace *trace) __attribute__((warn_unused_result));
+void trace_free(struct trace *trace);
+/* Over 1 % of its requests were late. */
+bool trace_is_bad(const struct trace *trace, uint32_t bin);
+/* All of a run, the last bin made whole. */
+struct span measure_whole_bins(const struct samples *data);
 
 /* A figure over repetitions. */
 struct range {

@@ -12,8 +12,7 @@
 #include "bench/report/measure.h"
 #include "common/quantile.h"
 
-#define NS_PER_S   1000000000u
-#define LATE_SHARE 0.01
+#define NS_PER_S 1000000000u
 
 /* Of the requests due in a span, those of one priority; -1: of all. */
 struct tally {
@@ -23,12 +22,6 @@ struct tally {
 static uint64_t due_of(const struct retry_record *record, size_t i)
 {
 	return record->data->schedule->arrivals[i].due_ns;
-}
-
-static bool succeeded(const struct retry_record *record, size_t i)
-{
-	return atomic_load_explicit(&record->data->outcomes[i].kind, memory_order_acquire) ==
-	       OUTCOME_OK;
 }
 
 static int priority_of(const struct retry_record *record, size_t i)
@@ -48,7 +41,7 @@ static struct tally tally_of(const struct retry_record *record, struct span span
 			(priority >= 0 && priority_of(record, i) != priority))
 			continue;
 		tally.due++;
-		tally.good += succeeded(record, i);
+		tally.good += measure_is_good(record->data, i);
 	}
 	return tally;
 }
@@ -60,69 +53,40 @@ static double share_of(struct tally tally)
 
 /* ---- Healing --------------------------------------------------------------------------------- */
 
-/* Tallies by bin from an instant on; the last, partial bin is left out. Free it. */
-static struct tally *tally_bins(
-	const struct retry_record *record, uint64_t from_ns, uint64_t bin_ns, size_t *count)
+static int trace_from_onset(const struct retry_record *record, uint64_t bin_ns, struct trace *trace)
 {
-	uint64_t length_ns = record->settled_ns > from_ns ? record->settled_ns - from_ns : 0;
-	*count = (size_t)(length_ns / bin_ns);
-	struct tally *bins = calloc(*count + 1, sizeof *bins);
-	for (size_t i = 0; bins && i < record->data->schedule->count; i++) {
-		uint64_t due_ns = due_of(record, i);
-		if (due_ns < from_ns || (due_ns - from_ns) / bin_ns >= *count)
-			continue;
-		struct tally *bin = &bins[(due_ns - from_ns) / bin_ns];
-		bin->due++;
-		bin->good += succeeded(record, i);
-	}
-	return bins;
+	return measure_trace(
+		record->data, (struct span){ record->onset_ns, record->settled_ns }, bin_ns, trace);
+}
+
+static bool is_well(const struct trace *bins, uint32_t bin)
+{
+	return bins->due[bin] - bins->late[bin] >= RETRY_GOOD_SHARE * bins->due[bin];
 }
 
 uint64_t retry_heals_ns(const struct retry_record *record)
 {
-	size_t count, well;
-	struct tally *bins = tally_bins(record, record->onset_ns, RETRY_BIN_NS, &count);
-	if (!bins)
+	struct trace bins;
+	if (trace_from_onset(record, RETRY_BIN_NS, &bins) != 0)
 		return UINT64_MAX;
-	for (well = count; well > 0; well--)
-		if (share_of(bins[well - 1]) < RETRY_GOOD_SHARE)
-			break;
-	free(bins);
-	return count - well >= RETRY_HEALED_BINS ? record->onset_ns + well * RETRY_BIN_NS
+	uint32_t count = bins.bin_count, well = count;
+	while (well > 0 && is_well(&bins, well - 1))
+		well--;
+	trace_free(&bins);
+	return count - well >= RETRY_HEALED_BINS ? record->onset_ns + well * (uint64_t)RETRY_BIN_NS
 						 : UINT64_MAX;
 }
 
 static double late_seconds(const struct retry_record *record)
 {
-	size_t count, late = 0;
-	struct tally *bins = tally_bins(record, record->onset_ns, MEASURE_BIN_NS, &count);
-	for (size_t i = 0; bins && i < count; i++)
-		late += 1 - share_of(bins[i]) > LATE_SHARE;
-	free(bins);
+	struct trace bins;
+	uint64_t late = 0;
+	if (trace_from_onset(record, MEASURE_BIN_NS, &bins) != 0)
+		return NAN;
+	for (uint32_t i = 0; i < bins.bin_count; i++)
+		late += trace_is_bad(&bins, i);
+	trace_free(&bins);
 	return (double)late * MEASURE_BIN_NS / NS_PER_S;
-}
-
-int retry_trace_fill(struct trace *trace, const struct retry_record *record)
-{
-	size_t count;
-	struct tally *bins = tally_bins(record, 0, RETRY_BIN_NS, &count);
-	trace->due = calloc(count + 1, sizeof *trace->due);
-	trace->late = calloc(count + 1, sizeof *trace->late);
-	bool fine = bins && trace->due && trace->late;
-	trace->bin_count = fine ? (uint32_t)count : 0;
-	for (uint32_t i = 0; i < trace->bin_count; i++) {
-		trace->due[i] = (uint32_t)bins[i].due;
-		trace->late[i] = (uint32_t)(bins[i].due - bins[i].good);
-	}
-	free(bins);
-	return fine ? 0 : -1;
-}
-
-void trace_free(struct trace *trace)
-{
-	free(trace->due);
-	free(trace->late);
-	*trace = (struct trace){ 0 };
 }
 
 /* ---- The rest -------------------------------------------------------------------------------- */
@@ -135,7 +99,7 @@ static void rank_latencies(
 	double *ms = calloc(requests + 1, sizeof *ms);
 	uint32_t count = 0;
 	for (size_t i = 0; ms && i < requests; i++)
-		if (succeeded(record, i) && due_of(record, i) >= span.from_ns &&
+		if (measure_is_good(record->data, i) && due_of(record, i) >= span.from_ns &&
 			due_of(record, i) < span.to_ns)
 			ms[count++] = record->data->outcomes[i].done_us / 1e3;
 	if (count) {

@@ -21,11 +21,6 @@ struct retry_record {
 	double saturation_qps;
 };
 
-/* 0, or -1: memory is out. Free it in both cases. */
-int retry_trace_fill(struct trace *trace, const struct retry_record *record)
-	__attribute__((warn_unused_result));
-void trace_free(struct trace *trace);
-
 /* Fills every figure of clients that leave, but query_cpu_us and what the machine did. */
 void retry_measure(const struct retry_record *record, struct measures *measures);
 /* The instant from which a run is well to its end; UINT64_MAX: it is not. */

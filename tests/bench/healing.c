@@ -30,9 +30,10 @@ static int make_requests(void **state)
 		arrivals[i] = (struct arrival){ .due_ns = i * 10 * MS, .draw = i };
 		outcomes[i] = (struct outcome){ .done_us = 20000, .kind = OUTCOME_OK };
 	}
-	data = (struct samples){
-		.schedule = &schedule, .outcomes = outcomes, .length_ns = LENGTH_S * 1000 * MS
-	};
+	data = (struct samples){ .schedule = &schedule,
+		.outcomes = outcomes,
+		.slo_ns = UINT64_MAX,
+		.length_ns = LENGTH_S * 1000 * MS };
 	record = (struct retry_record){ .data = &data,
 		.priorities = TARGET_PRIORITIES,
 		.onset_ns = 2000 * MS,
