@@ -29,21 +29,19 @@ struct row {
 	struct sim_gated_server_result result;
 };
 
-static size_t plan(const struct sim_run *run, struct row *rows)
+static size_t plan(struct sim_run *run, struct row *rows)
 {
+	static const char *const swept[] = { "gate", "rule", NULL };
 	size_t count = 0;
-	for (size_t i = 0; i < sim_count(run, "gate"); i++) {
-		enum sim_gate_levels gate = (enum sim_gate_levels)sim_item(run, "gate", i);
-		size_t rules = gate == SIM_GATE_NONE ? 1 : sim_count(run, "rule");
-		for (size_t j = 0; j < rules; j++) {
-			struct sim_gated_server setup =
-				sim_gated_server_read(run, (uint64_t)sim_int(run, "load"));
-			setup.gate = gate;
-			setup.rule = (enum cancel_dagor_rule)sim_item(run, "rule", j);
-			setup.budget_per_s = (uint64_t)sim_int(run, "budget");
-			setup.retry_on_reject = sim_flag(run, "retry_on_reject");
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
+		struct sim_gated_server setup =
+			sim_gated_server_read(run, (uint64_t)sim_int(run, "load"));
+		setup.gate = (enum sim_gate_levels)sim_int(run, "gate");
+		setup.rule = (enum cancel_dagor_rule)sim_int(run, "rule");
+		setup.budget_per_s = (uint64_t)sim_int(run, "budget");
+		setup.retry_on_reject = sim_flag(run, "retry_on_reject");
+		if (setup.gate != SIM_GATE_NONE || sim_first(run, "rule"))
 			rows[count++].setup = setup;
-		}
 	}
 	return count;
 }

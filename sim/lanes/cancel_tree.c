@@ -52,10 +52,8 @@ static const char columns[] =
 
 enum { FIRST, LAST, LATE, CANCELS, WRONG, ORPHAN, STOPPED, FIGURES };
 
-struct setup {
-	int64_t target, children, lease_ms, link;
-};
-static const char *const ways_by[] = { "target", "children", "lease_ms", NULL };
+static const char *const swept[] = { "target", "children", "lease_ms", "link", NULL };
+static const char *const shown[] = { "target", "children", "link", "lease_ms", NULL };
 
 static void draw(void *arg, struct sim_rng *rng, uint64_t sequence, uint64_t *args)
 {
@@ -130,37 +128,34 @@ static void read(struct sim_trial *trial, void *found)
 static void describe(struct sim_trial *trial)
 {
 	const struct sim_run *run = trial->run;
-	const struct setup *s = trial->variant;
+	int64_t target = sim_int(run, "target"), link = sim_int(run, "link");
 	struct sim_world_options *options = &trial->options;
 	options->controlled_nodes = 1u << DB_NODE;
-	options->cancel_root = s->target == TARGET_ROOT;
-	options->propagation = (enum sim_propagation)s->children;
-	options->lease_ns = (uint64_t)s->lease_ms * SIM_NS_PER_MS;
+	options->cancel_root = target == TARGET_ROOT;
+	options->propagation = (enum sim_propagation)sim_int(run, "children");
+	options->lease_ns = sim_ns(run, "lease_ms");
 	options->resend_ns = sim_ns(run, "resend_ms");
-	if (s->target == TARGET_NOBODY)
+	if (target == TARGET_NOBODY)
 		options->pipeline = NULL;
-	if (s->link == LINK_LATE)
+	if (link == LINK_LATE)
 		options->net_ns = sim_ns(run, "late_ms");
-	if (s->link == LINK_LOSSY)
+	if (link == LINK_LOSSY)
 		options->loss_ppm = (uint32_t)(sim_real(run, "loss_pct") * 1e4);
-	if (s->link == LINK_CUT) {
+	if (link == LINK_CUT) {
 		options->partition_start_ns = ROOT_NS + 100 * SIM_NS_PER_MS;
 		options->partition_ns = sim_ns(run, "cut_ms");
 	}
 }
 
-static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_series *series,
-	const struct setup *s)
+static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_series *series)
 {
 	static const struct sim_world_lane lane = { describe, build, read };
 	struct sim_stats sums[FIGURES] = { 0 };
-	if (sim_trials(run, &lane, s, sums) != 0)
+	if (sim_trials(run, &lane, NULL, sums) != 0)
 		return -1;
-	SIM_ROW(table, SIM_TEXT(sim_name(run, "target", s->target)),
-		SIM_TEXT(sim_name(run, "children", s->children)),
-		SIM_TEXT(sim_name(run, "link", s->link)), SIM_INT(s->lease_ms));
+	sim_key_row(run, table, shown);
 	sim_put_figures(table, sums, FIGURES);
-	sim_plot_point(series, (double)s->link, sim_stats_mean(&sums[LAST]) / 1e3);
+	sim_plot_point(series, (double)sim_int(run, "link"), sim_stats_mean(&sums[LAST]) / 1e3);
 	return 0;
 }
 
@@ -170,25 +165,20 @@ int sim_cancel_tree_run(struct sim_run *run)
 		sim_table(run, "trees", "A cancel at the leaf of a call tree", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "When the last table is free",
 		"link: 0 good, 1 late, 2 lossy, 3 cut", "seconds", SIM_AXIS_LOG_Y);
-	size_t ways = sim_combinations(run, ways_by);
-	size_t a_target = sim_count(run, "children") * sim_count(run, "lease_ms");
-	for (size_t way = 0; way < ways; way++) {
-		int64_t at[3];
-		char label[64];
-		sim_combination(run, ways_by, way, at);
-		struct setup s = { .target = at[0], .children = at[1], .lease_ms = at[2] };
-		if (s.target == TARGET_NOBODY && way % a_target > 0)
+	struct sim_series *series = NULL;
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
+		bool first = sim_first(run, "children") && sim_first(run, "lease_ms");
+		if (sim_int(run, "target") == TARGET_NOBODY && !first)
 			continue; /* nothing is stopped: one row a link says it */
-		snprintf(label, sizeof label, "%s, %s, lease %lld ms",
-			sim_name(run, "target", s.target), sim_name(run, "children", s.children),
-			(long long)s.lease_ms);
-		struct sim_series *series = sim_plot_series(plot, label, SIM_LINES_POINTS);
-		for (size_t link = 0; link < sim_count(run, "link"); link++) {
-			s.link = sim_item(run, "link", link);
-			if (run_setup(run, table, series, &s) != 0)
-				return -1;
+		if (i % sim_count(run, "link") == 0) {
+			char label[64];
+			snprintf(label, sizeof label, "%s, %s, lease %lld ms",
+				sim_choice(run, "target"), sim_choice(run, "children"),
+				(long long)sim_int(run, "lease_ms"));
+			series = sim_plot_series(plot, label, SIM_LINES_POINTS);
 		}
-		sim_progress(run, way + 1, ways);
+		if (run_setup(run, table, series) != 0)
+			return -1;
 	}
 	sim_note(run->report,
 		"Means of %u seeds. The two leaves take their tables at 10 s; a link "

@@ -42,10 +42,6 @@ static const char columns[] =
 
 enum { DECIDED, DRAINED, LATE, SLO, CANCELS, WRONG, WASTED, FIGURES };
 
-struct setup {
-	int64_t holder, cancellable;
-	struct sim_dist read;
-};
 static const char *const swept[] = { "holder", "cancellable", NULL };
 
 struct sums {
@@ -64,8 +60,8 @@ static struct sim_client_options long_task(const char *name, uint32_t script, ui
 static bool build(struct sim_trial *trial)
 {
 	const struct sim_run *run = trial->run;
-	const struct setup *s = trial->variant;
-	uint8_t mode = s->holder == WRITES ? CANCEL_EXCLUSIVE : CANCEL_SHARED;
+	int64_t cancellable = sim_int(run, "cancellable");
+	uint8_t mode = sim_int(run, "holder") == WRITES ? CANCEL_EXCLUSIVE : CANCEL_SHARED;
 	const struct sim_resource_options resources[] = {
 		{ .name = "workers",
 			.type = CANCEL_QUEUE,
@@ -83,24 +79,23 @@ static bool build(struct sim_trial *trial)
 	struct sim_client_options clients[] = { sim_requests(run, "reader"),
 		long_task("holder", HOLDER, HOLDER_NS), long_task("waiter", WAITER, WAITER_NS) };
 	clients[READER].draw = sim_draw_dist;
-	clients[READER].draw_arg = (void *)&s->read;
-	if (s->cancellable != BOTH && s->cancellable != HOLDER_ONLY)
+	clients[READER].draw_arg = (void *)trial->variant;
+	if (cancellable != BOTH && cancellable != HOLDER_ONLY)
 		clients[HOLDER].flags = CANCEL_BACKGROUND;
-	if (s->cancellable != BOTH && s->cancellable != WAITER_ONLY)
+	if (cancellable != BOTH && cancellable != WAITER_ONLY)
 		clients[WAITER].flags = CANCEL_BACKGROUND;
-	if (s->cancellable == GIVES_UP)
+	if (cancellable == GIVES_UP)
 		clients[WAITER].patience.timeout_ns = sim_ns(run, "lock_timeout_ms");
 	return SIM_BUILD(trial->world, resources, scripts, clients);
 }
 
 static void read(struct sim_trial *trial, void *found)
 {
-	const struct setup *s = trial->variant;
 	const struct sim_result *r = &trial->result;
 	const struct sim_client_totals *holder = sim_world_totals(trial->world, HOLDER);
 	const struct sim_client_totals *waiter = sim_world_totals(trial->world, WAITER);
 	struct sums *sums = found;
-	uint64_t stall_ns = s->holder == WRITES ? HOLDER_NS : WAITER_NS;
+	uint64_t stall_ns = sim_int(trial->run, "holder") == WRITES ? HOLDER_NS : WAITER_NS;
 	const struct sim_decision *d = r->decisions;
 	if (r->decision_count > 0) {
 		sums->first[d->client <= WAITER ? d->client : READER]++;
@@ -124,9 +119,8 @@ static void read(struct sim_trial *trial, void *found)
 
 static void describe(struct sim_trial *trial)
 {
-	const struct setup *s = trial->variant;
 	trial->options.zombies = SIM_ZOMBIES_DROP_QUEUED;
-	if (s->cancellable == GIVES_UP)
+	if (sim_int(trial->run, "cancellable") == GIVES_UP)
 		trial->options.pipeline = NULL;
 }
 
@@ -144,18 +138,18 @@ static void put_first(struct sim_table *table, const struct sums *s)
 	sim_put(table, SIM_TEXT(text));
 }
 
-static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_series *series,
-	const struct setup *setup)
+static int run_variant(struct sim_run *run, struct sim_table *table, struct sim_series *series)
 {
 	static const struct sim_world_lane lane = { describe, build, read };
+	struct sim_dist read_ns = { .shape = SIM_EXPONENTIAL, .mean = sim_ns(run, "read_ms") };
 	struct sums s = { 0 };
-	if (sim_trials(run, &lane, setup, &s) != 0)
+	if (sim_trials(run, &lane, &read_ns, &s) != 0)
 		return -1;
-	SIM_ROW(table, SIM_TEXT(sim_name(run, "holder", setup->holder)),
-		SIM_TEXT(sim_name(run, "cancellable", setup->cancellable)));
+	sim_key_row(run, table, swept);
 	put_first(table, &s);
 	sim_put_figures(table, s.figures, FIGURES);
-	sim_plot_point(series, (double)setup->cancellable, sim_stats_mean(&s.figures[LATE]));
+	sim_plot_point(
+		series, (double)sim_int(run, "cancellable"), sim_stats_mean(&s.figures[LATE]));
 	sim_put(table, SIM_INT(s.holder_done));
 	sim_put(table, SIM_INT(s.waiter_done));
 	return 0;
@@ -170,16 +164,9 @@ int sim_convoy_run(struct sim_run *run)
 		"late seconds", SIM_AXIS_LINEAR);
 	struct sim_series *series[] = { sim_plot_series(plot, "the holder reads", SIM_LINES_POINTS),
 		sim_plot_series(plot, "the holder writes", SIM_LINES_POINTS) };
-	size_t count = sim_combinations(run, swept);
-	for (size_t i = 0; i < count; i++) {
-		int64_t at[2];
-		sim_combination(run, swept, i, at);
-		struct setup s = { at[0], at[1], { .shape = SIM_EXPONENTIAL } };
-		s.read.mean = sim_ns(run, "read_ms");
-		if (run_variant(run, table, series[s.holder == WRITES], &s) != 0)
+	for (size_t i = 0; sim_vary(run, swept, i); i++)
+		if (run_variant(run, table, series[sim_int(run, "holder") == WRITES]) != 0)
 			return -1;
-		sim_progress(run, i + 1, count);
-	}
 	sim_note(run->report,
 		"%u seeds. The stall begins at 12 s when the holder reads (the waiter "
 		"arrives) and at 10 s when it writes.",

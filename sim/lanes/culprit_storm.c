@@ -49,15 +49,14 @@ static const char columns[] =
 	"release_sum_ms:1|survivable_ms:1 closed form|closed_form_heals of the sum|"
 	"late_s:1|success_pct:2|cancels|wrong_cancels|victims_stopped|reports_stopped|end";
 
-static struct sim_storm read_storm(
-	const struct sim_run *run, uint64_t load, uint64_t hold_ns, uint32_t culprit_retries)
+static struct sim_storm read_storm(const struct sim_run *run)
 {
 	return (struct sim_storm){
-		.load_qps = load,
+		.load_qps = (uint64_t)sim_int(run, "load"),
 		.retries = (uint32_t)sim_int(run, "retries"),
-		.hold_ns = hold_ns,
+		.hold_ns = sim_ns(run, sim_given(run, "release_ms") ? "release_ms" : "hold_s"),
 		.duration_ns = sim_ns(run, "duration_s"),
-		.culprit_retries = culprit_retries,
+		.culprit_retries = (uint32_t)sim_int(run, "culprit_retries"),
 		.culprit_backoff_ns = sim_ns(run, "culprit_backoff_ms"),
 		.slo_ns = sim_ns(run, "slo_ms"),
 		.retry_on_reject = sim_flag(run, "retry_on_reject"),
@@ -174,37 +173,24 @@ static struct tables new_tables(struct sim_run *run)
 	return tables;
 }
 
-static uint64_t hold_ns(const struct sim_run *run, size_t index)
+static int run_all(struct sim_run *run)
 {
-	if (sim_given(run, "release_ms"))
-		return (uint64_t)sim_item(run, "release_ms", index) * SIM_NS_PER_MS;
-	return (uint64_t)(sim_real_item(run, "hold_s", index) * 1e9);
-}
-
-static int run_all(struct sim_run *run, size_t holds)
-{
+	const char *const keys[] = { "load", sim_given(run, "release_ms") ? "release_ms" : "hold_s",
+		"policy", "culprit_retries", NULL };
 	struct tables tables = new_tables(run);
-	size_t loads = sim_count(run, "load"), policies = sim_count(run, "policy");
-	size_t tries = sim_count(run, "culprit_retries");
-	size_t total = loads * holds * policies * tries, done = 0;
-	for (size_t i = 0; i < total; i++) {
-		size_t load = i / (holds * tries * policies), hold = i / (tries * policies) % holds;
-		size_t policy = i / tries % policies, try = i % tries;
-		const char *name = sim_name(run, "policy", sim_item(run, "policy", policy));
+	size_t policies = sim_count(run, "policy"), shown = sim_combinations(run, &keys[2]);
+	for (size_t i = 0; sim_vary(run, keys, i); i++) {
+		const char *name = sim_choice(run, "policy");
 		bool stops = sim_defends(name, "cancel") || sim_defends(name, "timeout");
-		if (try > 0 && !stops && policies > 1)
+		bool first = sim_first(run, "culprit_retries");
+		if (!first && !stops && policies > 1)
 			continue; /* nobody cancels it, so nothing is retried */
-		struct sum sum = { .storm = read_storm(run, (uint64_t)sim_item(run, "load", load),
-					   hold_ns(run, hold),
-					   (uint32_t)sim_item(run, "culprit_retries", try)),
-			.policy = name };
-		if (run_one(run, &tables, &sum, load == 0 && hold == 0 && try == 0) != 0)
+		struct sum sum = { .storm = read_storm(run), .policy = name };
+		if (run_one(run, &tables, &sum, i < shown && first) != 0)
 			return -1;
-		if (total == 1)
+		if (sim_combinations(run, keys) == 1)
 			put_facts(run, &sum);
-		sim_progress(run, ++done, total);
 	}
-	sim_progress(run, total, total);
 	return 0;
 }
 
@@ -212,8 +198,7 @@ int sim_culprit_storm_run(struct sim_run *run)
 {
 	bool automatic = !sim_given(run, "load") && !sim_given(run, "policy");
 	int64_t map = sim_int(run, "map");
-	size_t holds = sim_count(run, sim_given(run, "release_ms") ? "release_ms" : "hold_s");
-	if (run_all(run, holds) != 0)
+	if (run_all(run) != 0)
 		return -1;
 	if (map == 1 || (map == 0 && automatic))
 		sim_storm_map(run);

@@ -141,23 +141,29 @@ static int run_setup(
 	return 0;
 }
 
-/* The line-th way to pace, after line 0, which is nobody watching. */
-static struct setup setup_of(const struct sim_run *run, size_t line, char *label, size_t bytes)
+/* Every number of culprits under the current way to pace, or with nobody watching. */
+static int run_line(
+	struct sim_run *run, struct sim_table *table, struct sim_plot *plot, bool watched)
 {
-	int64_t at[4];
-	snprintf(label, bytes, "none");
-	if (line == 0)
-		return (struct setup){ .hold_ns = sim_ns(run, "hold_ms") };
-	sim_combination(run, paced_by, line - 1, at);
-	struct setup s = { .watched = true,
-		.rerun = at[0] == 1,
-		.burst = (uint32_t)at[1],
-		.release_wait_ms = (uint32_t)at[2],
-		.pause_ms = (uint32_t)at[3],
-		.hold_ns = sim_ns(run, "hold_ms") };
-	snprintf(label, bytes, "pause %u, wait %u, burst %u%s", s.pause_ms, s.release_wait_ms,
-		s.burst, s.rerun ? ", rerun" : "");
-	return s;
+	char label[64] = "none";
+	struct setup s = { .hold_ns = sim_ns(run, "hold_ms"), .watched = watched };
+	if (watched) {
+		s.rerun = sim_int(run, "rerun") == 1;
+		s.burst = (uint32_t)sim_int(run, "burst");
+		s.release_wait_ms = (uint32_t)sim_int(run, "release_wait_ms");
+		s.pause_ms = (uint32_t)sim_int(run, "pause");
+		snprintf(label, sizeof label, "pause %u, wait %u, burst %u%s", s.pause_ms,
+			s.release_wait_ms, s.burst, s.rerun ? ", rerun" : "");
+	}
+	struct sim_series *series = sim_plot_series(plot, label, SIM_LINES_POINTS);
+	for (size_t i = 0; i < sim_count(run, "culprits"); i++) {
+		double late_s;
+		s.culprits = (uint32_t)sim_item(run, "culprits", i);
+		if (run_setup(run, table, &s, &late_s) != 0)
+			return -1;
+		sim_plot_point(series, s.culprits, late_s);
+	}
+	return 0;
 }
 
 int sim_many_culprits_run(struct sim_run *run)
@@ -166,20 +172,11 @@ int sim_many_culprits_run(struct sim_run *run)
 		sim_table(run, "culprits", "Medium culprits, each on its own table", columns);
 	struct sim_plot *plot = sim_report_plot(run->report, "Late seconds, both waves", "culprits",
 		"late seconds", SIM_AXIS_LINEAR);
-	size_t counts = sim_count(run, "culprits"), lines = 1 + sim_combinations(run, paced_by);
-	for (size_t line = 0; line < lines; line++) {
-		char label[64];
-		struct setup s = setup_of(run, line, label, sizeof label);
-		struct sim_series *series = sim_plot_series(plot, label, SIM_LINES_POINTS);
-		for (size_t i = 0; i < counts; i++) {
-			double late_s;
-			s.culprits = (uint32_t)sim_item(run, "culprits", i);
-			if (run_setup(run, table, &s, &late_s) != 0)
-				return -1;
-			sim_plot_point(series, s.culprits, late_s);
-			sim_progress(run, line * counts + i + 1, lines * counts);
-		}
-	}
+	if (run_line(run, table, plot, false) != 0)
+		return -1;
+	for (size_t i = 0; sim_vary(run, paced_by, i); i++)
+		if (run_line(run, table, plot, true) != 0)
+			return -1;
 	sim_note(run->report,
 		"Means of %u seeds, 95 %% intervals beside them. The second wave begins "
 		"when the first rerun takes its table.",

@@ -40,11 +40,8 @@ struct sums {
 	uint64_t cancels;
 };
 
-struct setup {
-	int64_t shape, slots, load_pct;
-	struct sim_dist service;
-};
 static const char *const swept[] = { "service", "slots", "load_pct", NULL };
+static const char *const shown[] = { "load_pct", "slots", "service", NULL };
 
 static uint64_t gap_ns(const struct sim_run *run, int64_t load_pct)
 {
@@ -55,11 +52,10 @@ static uint64_t gap_ns(const struct sim_run *run, int64_t load_pct)
 static bool build(struct sim_trial *trial)
 {
 	const struct sim_run *run = trial->run;
-	const struct setup *s = trial->variant;
 	const struct sim_resource_options cpus[] = { { .name = "cpus",
 		.type = CANCEL_QUEUE,
 		.capacity = (uint64_t)sim_int(run, "cpus"),
-		.untracked = s->slots == UNTRACKED } };
+		.untracked = sim_int(run, "slots") == UNTRACKED } };
 	const struct sim_step steps[] = { SIM_TAKE(0, 1), SIM_COMPUTE_ARG(1), SIM_FREE(0, 1) };
 	const struct sim_script scripts[] = { SIM_SCRIPT(steps) };
 	struct sim_client_options clients[] = { {
@@ -67,11 +63,11 @@ static bool build(struct sim_trial *trial)
 		.flags = CANCEL_CANCELLABLE,
 		.slo_ns = sim_ns(run, "slo_ms"),
 		.measured = true,
-		.gap = { .shape = SIM_EXPONENTIAL, .mean = gap_ns(run, s->load_pct) },
+		.gap = { .shape = SIM_EXPONENTIAL, .mean = gap_ns(run, sim_int(run, "load_pct")) },
 		.patience.timeout_ns = sim_ns(run, "timeout_ms"),
 		.patience.retries = (uint32_t)sim_int(run, "retries"),
 		.draw = sim_draw_dist,
-		.draw_arg = (void *)&s->service,
+		.draw_arg = (void *)trial->variant,
 	} };
 	if (!SIM_BUILD(trial->world, cpus, scripts, clients))
 		return false;
@@ -108,17 +104,20 @@ static void read(struct sim_trial *trial, void *found)
 	sums->cancels += r->decisions_total;
 }
 
-static int run_setup(struct sim_run *run, struct sim_table *table, struct sim_series *series,
-	const struct setup *s, uint64_t *cancels)
+static int run_setup(
+	struct sim_run *run, struct sim_table *table, struct sim_series *series, uint64_t *cancels)
 {
 	static const struct sim_world_lane lane = { NULL, build, read };
+	struct sim_dist service = { .mean = sim_ns(run, "service_ms"),
+		.shape = sim_int(run, "service") == FIXED ? SIM_FIXED : SIM_EXPONENTIAL };
 	struct sums sums = { 0 };
-	if (sim_trials(run, &lane, s, &sums) != 0)
+	if (sim_trials(run, &lane, &service, &sums) != 0)
 		return -1;
-	SIM_ROW(table, SIM_INT(s->load_pct), SIM_TEXT(sim_name(run, "slots", s->slots)),
-		SIM_TEXT(sim_name(run, "service", s->shape)), SIM_INT(sums.cancels));
+	sim_key_row(run, table, shown);
+	sim_put(table, SIM_INT(sums.cancels));
 	sim_put_figures(table, sums.figures, FIGURES);
-	sim_plot_point(series, (double)s->load_pct, sim_stats_mean(&sums.figures[REGULAR]));
+	sim_plot_point(
+		series, (double)sim_int(run, "load_pct"), sim_stats_mean(&sums.figures[REGULAR]));
 	*cancels += sums.cancels;
 	return 0;
 }
@@ -127,27 +126,20 @@ int sim_no_culprit_run(struct sim_run *run)
 {
 	struct sim_table *table =
 		sim_table(run, "overloads", "Overload without a culprit", columns);
-	size_t total = sim_combinations(run, swept);
 	struct sim_plot *plot =
 		sim_report_plot(run->report, "Windows announced as overload without a culprit",
 			"load [% of capacity]", "% of windows", SIM_AXIS_LINEAR);
 	struct sim_series *series = NULL;
 	uint64_t cancels = 0;
-	for (size_t i = 0; i < total; i++) {
-		int64_t at[3];
-		sim_combination(run, swept, i, at);
-		struct setup s = { at[0], at[1], at[2],
-			{ .shape = at[0] == FIXED ? SIM_FIXED : SIM_EXPONENTIAL } };
-		s.service.mean = sim_ns(run, "service_ms");
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
 		if (i % sim_count(run, "load_pct") == 0) {
 			char label[48];
-			snprintf(label, sizeof label, "%s, slots %s",
-				sim_name(run, "service", s.shape), sim_name(run, "slots", s.slots));
+			snprintf(label, sizeof label, "%s, slots %s", sim_choice(run, "service"),
+				sim_choice(run, "slots"));
 			series = sim_plot_series(plot, label, SIM_LINES_POINTS);
 		}
-		if (run_setup(run, table, series, &s, &cancels) != 0)
+		if (run_setup(run, table, series, &cancels) != 0)
 			return -1;
-		sim_progress(run, i + 1, total);
 	}
 	sim_fact(run->report, "cancels", SIM_INT(cancels));
 	return 0;

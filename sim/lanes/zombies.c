@@ -41,12 +41,12 @@ static const char columns[] =
 	"success_pct:2|served_for_nobody attempts|dropped attempts|cancels by the core|"
 	"no_culprit_windows";
 
-static struct sim_storm describe(
-	const struct sim_run *run, int64_t scenario, uint64_t load, int64_t zombies)
+static struct sim_storm describe(const struct sim_run *run)
 {
-	bool overload = scenario == OVERLOAD;
+	bool overload = sim_int(run, "scenario") == OVERLOAD;
+	int64_t zombies = sim_int(run, "zombies");
 	struct sim_storm storm = {
-		.load_qps = load,
+		.load_qps = (uint64_t)sim_int(run, overload ? "overload_qps" : "load"),
 		.retries = overload ? 0 : (uint32_t)sim_int(run, "retries"),
 		.hold_ns = overload ? 0 : sim_ns(run, "outage_ms"),
 		.culprit_exempt = true,
@@ -61,77 +61,64 @@ static struct sim_storm describe(
 	return storm;
 }
 
-static void put_row(struct sim_run *run, struct sim_table *table, int64_t scenario,
-	const struct sim_storm *storm, const char *policy, int64_t zombies,
+static void put_row(struct sim_run *run, struct sim_table *table, const struct sim_storm *storm,
 	const struct sim_storm_outcome *o)
 {
 	uint64_t half_s = storm->duration_ns / SIM_NS_PER_S - storm->duration_ns / SIM_NS_PER_S / 2;
-	SIM_ROW(table, SIM_TEXT(sim_name(run, "scenario", scenario)), SIM_INT(storm->load_qps),
-		SIM_TEXT(policy), SIM_TEXT(sim_name(run, "zombies", zombies)),
-		scenario == OVERLOAD ? SIM_NONE : SIM_BOOL(o->heals),
+	SIM_ROW(table, SIM_TEXT(sim_choice(run, "scenario")), SIM_INT(storm->load_qps),
+		SIM_TEXT(sim_choice(run, "policy")), SIM_TEXT(sim_choice(run, "zombies")),
+		sim_int(run, "scenario") == OVERLOAD ? SIM_NONE : SIM_BOOL(o->heals),
 		o->heals ? SIM_INT(o->heal_s) : SIM_NONE,
 		SIM_REAL((double)o->second_half_goodput / (double)half_s),
 		SIM_REAL(100.0 * (double)o->goodput / (double)o->offered), SIM_INT(o->zombies),
 		SIM_INT(o->stopped), SIM_INT(o->cancels), SIM_INT(o->regular_windows));
 }
 
-/* `series` NULL: this run is not drawn. */
-static int run_one(struct sim_run *run, struct sim_table *table, struct sim_series *series,
-	int64_t scenario, uint64_t load, const char *policy, int64_t zombies)
+static int run_one(struct sim_run *run, struct sim_table *table, struct sim_plot *plot)
 {
-	struct sim_storm storm = describe(run, scenario, load, zombies);
+	struct sim_storm storm = describe(run);
+	const char *policy = sim_choice(run, "policy");
 	struct sim_storm_outcome outcome;
 	struct sim_result result;
-	char subject[48];
-	snprintf(subject, sizeof subject, "a run at %llu QPS", (unsigned long long)load);
-	struct sim_world *world = sim_run_storm(run, &storm, policy, subject, &result, &outcome);
+	struct sim_series *series = NULL;
+	char text[48];
+	if (sim_first(run, "policy")) { /* the others are not drawn */
+		snprintf(text, sizeof text, "%s, %llu QPS", sim_choice(run, "zombies"),
+			(unsigned long long)storm.load_qps);
+		series = sim_plot_series(plot, text, SIM_LINES);
+	}
+	snprintf(text, sizeof text, "a run at %llu QPS", (unsigned long long)storm.load_qps);
+	struct sim_world *world = sim_run_storm(run, &storm, policy, text, &result, &outcome);
 	if (!world)
 		return -1;
-	put_row(run, table, scenario, &storm, policy, zombies, &outcome);
+	put_row(run, table, &storm, &outcome);
 	for (size_t i = 0; series && i < result.window_count; i++)
 		sim_plot_point(series, (double)i, (double)result.windows[i].goodput);
 	sim_world_free(world);
 	return 0;
 }
 
-static int run_scenario(struct sim_run *run, struct sim_table *table, int64_t scenario)
-{
-	size_t loads = scenario == OVERLOAD ? 1 : sim_count(run, "load");
-	size_t policies = sim_count(run, "policy"), kinds = sim_count(run, "zombies");
-	size_t total = loads * policies * kinds;
-	char title[64];
-	snprintf(title, sizeof title, "Goodput, %s, policy %s", sim_name(run, "scenario", scenario),
-		sim_name(run, "policy", sim_item(run, "policy", 0)));
-	struct sim_plot *plot =
-		sim_report_plot(run->report, title, "second", "requests a second", SIM_AXIS_LINEAR);
-	for (size_t i = 0; i < total; i++) {
-		uint64_t load = (uint64_t)(scenario == OVERLOAD
-						   ? sim_int(run, "overload_qps")
-						   : sim_item(run, "load", i / (policies * kinds)));
-		const char *policy =
-			sim_name(run, "policy", sim_item(run, "policy", i / kinds % policies));
-		struct sim_series *series = NULL;
-		if (i / kinds % policies == 0) {
-			char label[48];
-			snprintf(label, sizeof label, "%s, %llu QPS",
-				sim_name(run, "zombies", sim_item(run, "zombies", i % kinds)),
-				(unsigned long long)load);
-			series = sim_plot_series(plot, label, SIM_LINES);
-		}
-		if (run_one(run, table, series, scenario, load, policy,
-			    sim_item(run, "zombies", i % kinds)) != 0)
-			return -1;
-		sim_progress(run, i + 1, total);
-	}
-	return 0;
-}
-
 int sim_zombies_run(struct sim_run *run)
 {
 	struct sim_table *table = sim_table(run, "zombies", "Work whose client has left", columns);
-	for (size_t i = 0; i < sim_count(run, "scenario"); i++)
-		if (run_scenario(run, table, sim_item(run, "scenario", i)) != 0)
+	static const char *const swept[] = { "scenario", "load", "policy", "zombies", NULL };
+	struct sim_plot *plot = NULL;
+	for (size_t i = 0, drawn = SIZE_MAX; sim_vary(run, swept, i); i++) {
+		size_t scenario = i / (sim_combinations(run, &swept[1]));
+		if (scenario != drawn) {
+			char title[64];
+			snprintf(title, sizeof title, "Goodput, %s, policy %s",
+				sim_choice(run, "scenario"), sim_choice(run, "policy"));
+			plot = sim_report_plot(
+				run->report, title, "second", "requests a second", SIM_AXIS_LINEAR);
+			drawn = scenario;
+		}
+		/* The overload has a load of its own. */
+		if (sim_int(run, "scenario") == OVERLOAD && !sim_first(run, "load"))
+			continue;
+		if (run_one(run, table, plot) != 0)
 			return -1;
+	}
 	sim_note(run->report, "The trigger is an outage nobody can cancel: what is left to cancel "
 			      "afterwards is abandoned work.");
 	return 0;

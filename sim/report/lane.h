@@ -57,11 +57,18 @@ double sim_real_item(const struct sim_run *run, const char *key, size_t index);
 const char *sim_name(const struct sim_run *run, const char *key, int64_t choice);
 /* A time whose unit ends the key: _s, _ms, _us, _ns. */
 uint64_t sim_ns(const struct sim_run *run, const char *key);
-/* Every combination of the values of list keys (`keys` ends with NULL): how many there are, and the
- * values of the index-th, where the last key changes first. */
+/* The combinations of the values of list keys (`keys` ends with NULL), one by one from index 0 on,
+ * where the last key changes first. Until the next one, sim_int and sim_real give the current value
+ * of such a key. False past the last. Moves the progress bar. */
+bool sim_vary(struct sim_run *run, const char *const *keys, size_t index);
+/* How many there are. */
 size_t sim_combinations(const struct sim_run *run, const char *const *keys);
-void sim_combination(
-	const struct sim_run *run, const char *const *keys, size_t index, int64_t *values);
+/* The current value is the first of its list: what makes no difference is run with that one only. */
+bool sim_first(const struct sim_run *run, const char *key);
+/* The name of the current value of CHOICE or CHOICES. */
+const char *sim_choice(const struct sim_run *run, const char *key);
+/* A row that begins with the current values of keys. */
+void sim_key_row(const struct sim_run *run, struct sim_table *table, const char *const *keys);
 
 /* One error line; returns -1, for `return sim_fail(run, …)`. */
 __attribute__((format(printf, 2, 3))) int sim_fail(struct sim_run *run, const char *format, ...);

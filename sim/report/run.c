@@ -88,8 +88,9 @@ uint64_t sim_ns(const struct sim_run *run, const char *key)
 	size_t length = strlen(key), i = 0;
 	while (i < 3 && strcmp(key + length - 3, units[i].suffix) != 0)
 		i++;
-	return found->key->kind == SIM_KEY_REAL ? (uint64_t)(found->real * (double)units[i].ns)
-						: (uint64_t)found->integer * units[i].ns;
+	return found->key->kind == SIM_KEY_REAL || found->reals
+		       ? (uint64_t)(found->real * (double)units[i].ns)
+		       : (uint64_t)found->integer * units[i].ns;
 }
 
 size_t sim_combinations(const struct sim_run *run, const char *const *keys)
@@ -100,12 +101,41 @@ size_t sim_combinations(const struct sim_run *run, const char *const *keys)
 	return count;
 }
 
-void sim_combination(
-	const struct sim_run *run, const char *const *keys, size_t index, int64_t *values)
+bool sim_vary(struct sim_run *run, const char *const *keys, size_t index)
 {
-	for (size_t left = sim_combinations(run, keys); *keys; keys++, values++) {
-		left /= sim_count(run, *keys);
-		*values = sim_item(run, *keys, index / left % sim_count(run, *keys));
+	size_t total = sim_combinations(run, keys), left = total;
+	sim_progress(run, index, total);
+	for (; index < total && *keys; keys++) {
+		const struct sim_setting *found = setting(run, *keys);
+		struct sim_setting *list = &run->options.settings[found - run->options.settings];
+		left /= list->list_count;
+		size_t at = index / left % list->list_count;
+		if (list->reals)
+			list->real = list->reals[at];
+		else
+			list->integer = list->list[at];
+	}
+	return index < total;
+}
+
+bool sim_first(const struct sim_run *run, const char *key)
+{
+	return sim_int(run, key) == sim_item(run, key, 0);
+}
+
+const char *sim_choice(const struct sim_run *run, const char *key)
+{
+	return sim_name(run, key, sim_int(run, key));
+}
+
+void sim_key_row(const struct sim_run *run, struct sim_table *table, const char *const *keys)
+{
+	sim_row(table);
+	for (; *keys; keys++) {
+		const struct sim_setting *value = setting(run, *keys);
+		sim_put(table, value->choices ? SIM_TEXT(sim_choice(run, *keys))
+			       : value->reals ? SIM_REAL(value->real)
+					      : SIM_INT(value->integer));
 	}
 }
 
