@@ -165,16 +165,17 @@ static int64_t heal_second(
 	return healed < end ? (int64_t)healed : -1;
 }
 
-static int run_once(struct sim_run *run, enum cure cure, uint64_t seed, struct sim_stats *found,
-	struct sim_series *series)
+static int run_once(
+	struct sim_run *run, uint64_t seed, struct sim_stats *found, struct sim_series *series)
 {
+	enum cure cure = (enum cure)sim_int(run, "cure");
 	struct sim_services *services = build(run, cure, seed);
 	struct sim_traffic_result clients;
 	struct sim_service_result database;
 	size_t wipe = (size_t)sim_int(run, "wipe_s");
 	size_t end = (size_t)sim_int(run, "duration_s") - DRAIN_S, late = end - (end - wipe) / 4;
 	char subject[32];
-	snprintf(subject, sizeof(subject), "%s:", sim_name(run, "cure", cure));
+	snprintf(subject, sizeof(subject), "%s:", sim_choice(run, "cure"));
 	add_changes(run, services, cure);
 	if (sim_play_services(run, services, subject) < 0)
 		return -1;
@@ -197,17 +198,6 @@ static int run_once(struct sim_run *run, enum cure cure, uint64_t seed, struct s
 	return 0;
 }
 
-static void put_row(
-	struct sim_run *run, struct sim_table *table, enum cure cure, const struct sim_stats *found)
-{
-	size_t healed = found[HEAL].count;
-	SIM_ROW(table, SIM_TEXT(sim_name(run, "cure", cure)));
-	sim_put_figures(table, found, HEAL);
-	sim_put(table, SIM_INT(healed));
-	sim_put(table, healed == run->seeds ? SIM_REAL(sim_stats_mean(&found[HEAL]))
-					    : SIM_TEXT(healed > 0 ? "some never" : "never"));
-}
-
 int sim_cache_loss_run(struct sim_run *run)
 {
 	static const char columns[] =
@@ -218,22 +208,24 @@ int sim_cache_loss_run(struct sim_run *run)
 		sim_table(run, "cache_loss", "Before the cache was lost, and long after", columns);
 	struct sim_plot *plot = sim_report_plot(
 		run->report, run->lane->what, "second", "goodput, requests a second", 0);
-	size_t count = sim_count(run, "cure"), done = 0;
+	static const char *const swept[] = { "cure", NULL };
 	if (sim_int(run, "wipe_s") + DRAIN_S + 4 > sim_int(run, "duration_s"))
 		return sim_fail(run, "wipe_s: %s leaves no time before duration_s %s",
 			sim_text(run, "wipe_s"), sim_text(run, "duration_s"));
-	for (size_t i = 0; i < count; i++) {
-		enum cure cure = (enum cure)sim_item(run, "cure", i);
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
 		struct sim_stats found[FIGURES] = { 0 };
 		struct sim_series *series =
-			sim_plot_series(plot, sim_name(run, "cure", cure), SIM_LINES);
-		for (uint32_t seed = 0; seed < run->seeds; seed++) {
-			if (run_once(run, cure, run->seed + seed, found,
-				    seed == 0 ? series : NULL) < 0)
+			sim_plot_series(plot, sim_choice(run, "cure"), SIM_LINES);
+		for (uint32_t seed = 0; seed < run->seeds; seed++)
+			if (run_once(run, run->seed + seed, found, seed == 0 ? series : NULL) < 0)
 				return -1;
-			sim_progress(run, ++done, count * run->seeds);
-		}
-		put_row(run, table, cure, found);
+		size_t healed = found[HEAL].count;
+		sim_key_row(run, table, swept);
+		sim_put_figures(table, found, HEAL);
+		sim_put(table, SIM_INT(healed));
+		sim_put(table, healed == run->seeds
+				       ? SIM_REAL(sim_stats_mean(&found[HEAL]))
+				       : SIM_TEXT(healed > 0 ? "some never" : "never"));
 	}
 	sim_note(run->report, "after: the last quarter of the time since the loss. An answer fills "
 			      "the cache only while its client waits, but for late-fill and "

@@ -209,9 +209,10 @@ static int simulate(struct sim_run *run, const struct fanout *fanout, double *va
 
 struct lane {
 	struct sim_run *run;
-	size_t done, total; /* simulated runs */
 	double saturation, feed;
 };
+
+static const char *const by_policy[] = { "policy", NULL };
 
 static struct fanout fanout_of(enum policy policy)
 {
@@ -227,9 +228,7 @@ static int over_seeds(
 {
 	for (uint32_t i = 0; i < lane->run->seeds; i++) {
 		fanout.seed = lane->run->seed + i;
-		int status = simulate(lane->run, &fanout, last);
-		sim_progress(lane->run, ++lane->done, lane->total);
-		if (status < 0)
+		if (simulate(lane->run, &fanout, last) < 0)
 			return -1;
 		sim_stats_add_each(figures, last, FIGURES);
 	}
@@ -247,12 +246,12 @@ static const char depth_columns[] =
 	"workload|policy|success_pct:1 of tasks|ci95:1 +-|optimal_pct:1 f_sat/f|"
 	"of_optimal_pct|random_pct:1 p^k|wasted_pct:1 of M's work|attempts_per_request:2";
 
-static int depth_row(struct lane *lane, struct sim_table *table, enum policy policy, uint32_t front,
-	struct sim_series *series)
+static int depth_row(
+	struct lane *lane, struct sim_table *table, uint32_t front, struct sim_series *series)
 {
 	static const char *const workloads[] = { "M^1", "M^2", "M^3", "M^4", "M+N" };
 	struct sim_run *run = lane->run;
-	struct fanout fanout = fanout_of(policy);
+	struct fanout fanout = fanout_of((enum policy)sim_int(run, "policy"));
 	double last[FIGURES] = { 0 };
 	struct sim_stats figures[FIGURES] = { 0 }, *success = &figures[front];
 	uint32_t k = front == BOTH ? 2 : front + 1;
@@ -262,7 +261,7 @@ static int depth_row(struct lane *lane, struct sim_table *table, enum policy pol
 	double random = 1.0, optimal = optimal_pct(lane);
 	for (uint32_t i = 0; i < k; i++)
 		random *= optimal / 100.0;
-	SIM_ROW(table, SIM_TEXT(workloads[front]), SIM_TEXT(sim_name(run, "policy", policy)),
+	SIM_ROW(table, SIM_TEXT(workloads[front]), SIM_TEXT(sim_choice(run, "policy")),
 		SIM_REAL(sim_stats_mean(success)), SIM_REAL(sim_stats_ci95(success)),
 		SIM_REAL(optimal), SIM_REAL(100.0 * sim_stats_mean(success) / optimal),
 		SIM_REAL(100.0 * random), SIM_REAL(sim_stats_mean(&figures[WASTED])),
@@ -283,12 +282,11 @@ static int part_depth(struct lane *lane)
 	struct sim_series *optimum = sim_plot_series(plot, "f_sat/f", SIM_LINES);
 	for (uint32_t k = 1; k <= 4; k++)
 		sim_plot_point(optimum, k, optimal_pct(lane));
-	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
-		enum policy policy = (enum policy)sim_item(run, "policy", i);
+	for (size_t i = 0; sim_vary(run, by_policy, i); i++) {
 		struct sim_series *series =
-			sim_plot_series(plot, sim_name(run, "policy", policy), SIM_LINES_POINTS);
+			sim_plot_series(plot, sim_choice(run, "policy"), SIM_LINES_POINTS);
 		for (uint32_t front = 0; front < 4; front++)
-			if (depth_row(lane, table, policy, front, series) < 0)
+			if (depth_row(lane, table, front, series) < 0)
 				return -1;
 	}
 	return 0;
@@ -299,8 +297,8 @@ static int part_two(struct lane *lane)
 	struct sim_run *run = lane->run;
 	struct sim_table *table = sim_table(
 		run, "two", "Tasks that call two overloaded services once each", depth_columns);
-	for (size_t i = 0; i < sim_count(run, "policy"); i++)
-		if (depth_row(lane, table, (enum policy)sim_item(run, "policy", i), BOTH, NULL) < 0)
+	for (size_t i = 0; sim_vary(run, by_policy, i); i++)
+		if (depth_row(lane, table, BOTH, NULL) < 0)
 			return -1;
 	return 0;
 }
@@ -363,17 +361,16 @@ static int part_mixed(struct lane *lane)
 	struct sim_run *run = lane->run;
 	struct sim_table *table = sim_table(run, "mixed",
 		"A mixed load: success by kind of task, a quarter of the requests each", columns);
-	for (size_t i = 0; i < sim_count(run, "policy"); i++) {
-		enum policy policy = (enum policy)sim_item(run, "policy", i);
+	for (size_t i = 0; sim_vary(run, by_policy, i); i++) {
 		struct sim_stats success[FIGURES] = { 0 };
-		struct fanout fanout = fanout_of(policy);
+		struct fanout fanout = fanout_of((enum policy)sim_int(run, "policy"));
 		double last[FIGURES] = { 0 };
 		for (uint32_t front = 0; front < 4; front++)
 			fanout.feed_qps[front] = lane->feed / 4.0;
 		if (over_seeds(lane, fanout, success, last) < 0)
 			return -1;
 		double low = 100.0, high = 0.0, widest = 0.0;
-		SIM_ROW(table, SIM_TEXT(sim_name(run, "policy", policy)));
+		SIM_ROW(table, SIM_TEXT(sim_choice(run, "policy")));
 		for (uint32_t front = 0; front < 4; front++) {
 			double mean = sim_stats_mean(&success[front]);
 			sim_put(table, SIM_REAL(mean));
@@ -417,21 +414,6 @@ static int part_reject(struct lane *lane)
 	return 0;
 }
 
-static size_t runs_of(const struct sim_run *run, enum part part)
-{
-	size_t policies = sim_count(run, "policy") * run->seeds;
-	switch (part) {
-	case DEPTH:
-		return 4 * policies;
-	case START:
-		return STARTERS * sim_count(run, "start_feeds") * run->seeds;
-	case REJECT:
-		return 2 * sim_count(run, "reject_cost_us") * run->seeds;
-	default:
-		return policies;
-	}
-}
-
 int sim_fan_out_run(struct sim_run *run)
 {
 	static int (*const parts[])(
@@ -441,8 +423,6 @@ int sim_fan_out_run(struct sim_run *run)
 		.saturation = (double)sim_int(run, "saturation_qps"),
 		.feed = (double)sim_int(run, "feed"),
 	};
-	for (size_t i = 0; i < sim_count(run, "part"); i++)
-		lane.total += runs_of(run, (enum part)sim_item(run, "part", i));
 	for (size_t i = 0; i < sim_count(run, "part"); i++)
 		if (parts[sim_item(run, "part", i)](&lane) < 0)
 			return -1;

@@ -95,7 +95,7 @@ static void served(void *state, const struct sim_attempt *attempt, uint64_t done
 		user_of(game, attempt->original)->succeeded++;
 }
 
-static int game_init(struct sim_run *run, struct game *game, enum scheme scheme, uint64_t seed)
+static int game_init(struct sim_run *run, struct game *game, uint64_t seed)
 {
 	struct cancel_dagor_options options = {
 		.struct_size = sizeof(options),
@@ -105,7 +105,7 @@ static int game_init(struct sim_run *run, struct game *game, enum scheme scheme,
 	};
 	uint64_t gamers_pct = (uint64_t)sim_int(run, "gamers_pct");
 	*game = (struct game){
-		.scheme = scheme,
+		.scheme = (enum scheme)sim_int(run, "scheme"),
 		.user_count = (uint64_t)sim_int(run, "users"),
 		.interval_ns = SIM_NS_PER_S / (uint64_t)sim_int(run, "load"),
 		.warm_up_ns = sim_ns(run, "warm_up_s"),
@@ -165,8 +165,8 @@ static void count_users(struct game *game, struct sim_stats *found, struct sim_s
 	free(shares);
 }
 
-static int play(struct sim_run *run, enum scheme scheme, uint64_t seed, struct sim_stats *found,
-	struct sim_series *series)
+static int play(
+	struct sim_run *run, uint64_t seed, struct sim_stats *found, struct sim_series *series)
 {
 	struct game *game = sim_alloc(1, sizeof(*game));
 	struct sim_policy policy = { .state = game,
@@ -182,7 +182,7 @@ static int play(struct sim_run *run, enum scheme scheme, uint64_t seed, struct s
 		(uint64_t)sim_int(run, "rotations") * (uint64_t)sim_int(run, "rotate_s");
 	struct sim_single single = sim_single_read(run, (uint64_t)sim_int(run, "load"));
 	struct sim_windows windows;
-	int status = game_init(run, game, scheme, seed);
+	int status = game_init(run, game, seed);
 	if (status == 0) {
 		uint64_t goodput = 0, warm_s = (uint64_t)sim_int(run, "warm_up_s");
 		single.retries = (uint32_t)sim_int(run, "relogins");
@@ -193,7 +193,7 @@ static int play(struct sim_run *run, enum scheme scheme, uint64_t seed, struct s
 		sim_stats_add(&found[GOODPUT], (double)goodput / (double)measured_s);
 		sim_stats_add(&found[RELOGINS], (double)game->relogins / (double)measured_s);
 		count_users(game, found, series);
-		sim_note_bound(run, windows.bound, "%s:", sim_name(run, "scheme", scheme));
+		sim_note_bound(run, windows.bound, "%s:", sim_choice(run, "scheme"));
 		sim_windows_free(&windows);
 	}
 	free(game->users);
@@ -215,19 +215,15 @@ int sim_gaming_run(struct sim_run *run)
 	struct sim_plot *plot =
 		sim_report_plot(run->report, "What an honest user gets over all rotations",
 			"honest users, %, the worst first", "success, %", SIM_AXIS_LINEAR);
-	size_t count = sim_count(run, "scheme"), done = 0;
-	for (size_t i = 0; i < count; i++) {
-		enum scheme scheme = (enum scheme)sim_item(run, "scheme", i);
+	static const char *const swept[] = { "scheme", NULL };
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
 		struct sim_stats found[FIGURES] = { 0 };
 		struct sim_series *series =
-			sim_plot_series(plot, sim_name(run, "scheme", scheme), SIM_LINES);
-		for (uint32_t seed = 0; seed < run->seeds; seed++) {
-			if (play(run, scheme, run->seed + seed, found, seed == 0 ? series : NULL) <
-				0)
+			sim_plot_series(plot, sim_choice(run, "scheme"), SIM_LINES);
+		for (uint32_t seed = 0; seed < run->seeds; seed++)
+			if (play(run, run->seed + seed, found, seed == 0 ? series : NULL) < 0)
 				return sim_fail(run, "these settings make no gate");
-			sim_progress(run, ++done, count * run->seeds);
-		}
-		SIM_ROW(table, SIM_TEXT(sim_name(run, "scheme", scheme)));
+		sim_key_row(run, table, swept);
 		sim_put_figures(table, found, FIGURES);
 	}
 	sim_note(run->report, "A relogin is a login, the request of the highest priority; its own "

@@ -56,9 +56,9 @@ struct plan { /* instants, in seconds */
 	enum trigger kind;
 };
 
-static struct plan plan_of(struct sim_run *run, enum trigger kind, double load)
+static struct plan plan_of(struct sim_run *run, double load)
 {
-	struct plan plan = { .load = load, .kind = kind };
+	struct plan plan = { .load = load, .kind = (enum trigger)sim_int(run, "trigger") };
 	plan.trigger = (uint64_t)sim_int(run, "trigger_s");
 	plan.cure = plan.trigger + (uint64_t)sim_int(run, "cure_after_s");
 	plan.cured = plan.cure + (uint64_t)sim_int(run, "cure_s");
@@ -266,36 +266,34 @@ static void put_share(struct sim_table *table, const struct sim_stats *share)
 	sim_put(table, SIM_REAL(100.0 * sim_stats_ci95(share)));
 }
 
-static int by_load(struct sim_run *run, size_t *done, size_t total)
+static int by_load(struct sim_run *run)
 {
+	static const char *const swept[] = { "load", "trigger", NULL };
 	static const char columns[] =
 		"load_qps|hidden_qps|distance_qps hidden - load|trigger|before|"
 		"long_after|answered_pct:1 long after|ci95:1 +-";
 	struct sim_table *table =
 		sim_table(run, "states", "What a trigger leaves behind, by load", columns);
 	double hidden = capacity(run) / (1.0 + (double)sim_int(run, "retries"));
-	for (size_t i = 0; i < sim_count(run, "load"); i++) {
-		for (size_t j = 0; j < sim_count(run, "trigger"); j++) {
-			double load = (double)sim_item(run, "load", i);
-			struct plan plan =
-				plan_of(run, (enum trigger)sim_item(run, "trigger", j), load);
-			struct life life;
-			if (live(run, &plan, NONE, &life, NULL) < 0)
-				return -1;
-			sim_progress(run, ++*done, total);
-			SIM_ROW(table, SIM_REAL(load), SIM_REAL(hidden), SIM_REAL(hidden - load),
-				SIM_TEXT(sim_name(run, "trigger", plan.kind)));
-			put_state(run, table, &plan, &life.before, false);
-			/* There was no cure: just later. */
-			put_state(run, table, &plan, &life.after_cure, false);
-			put_share(table, &life.after_cure);
-		}
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
+		double load = (double)sim_int(run, "load");
+		struct plan plan = plan_of(run, load);
+		struct life life;
+		if (live(run, &plan, NONE, &life, NULL) < 0)
+			return -1;
+		SIM_ROW(table, SIM_REAL(load), SIM_REAL(hidden), SIM_REAL(hidden - load),
+			SIM_TEXT(sim_choice(run, "trigger")));
+		put_state(run, table, &plan, &life.before, false);
+		/* There was no cure: just later. */
+		put_state(run, table, &plan, &life.after_cure, false);
+		put_share(table, &life.after_cure);
 	}
 	return 0;
 }
 
-static int by_cure(struct sim_run *run, size_t *done, size_t total)
+static int by_cure(struct sim_run *run)
 {
+	static const char *const swept[] = { "trigger", "cure", NULL };
 	static const char columns[] = "trigger|cure|after_trigger|after_cure|after_second_trigger|"
 				      "answered_pct:1 after the cure|ci95:1 +-|"
 				      "answered_again_pct:1 after the second|ci95_again:1 +-";
@@ -305,36 +303,29 @@ static int by_cure(struct sim_run *run, size_t *done, size_t total)
 		sim_report_plot(run->report, "One life by cure: trigger, cure, second trigger",
 			"second", "of the load answered, %", SIM_AXIS_LINEAR);
 	double load = (double)sim_int(run, "cure_load");
-	for (size_t i = 0; i < sim_count(run, "trigger"); i++) {
-		struct plan plan = plan_of(run, (enum trigger)sim_item(run, "trigger", i), load);
-		for (size_t j = 0; j < sim_count(run, "cure"); j++) {
-			enum cure cure = (enum cure)sim_item(run, "cure", j);
-			struct life life;
-			struct sim_series *series =
-				i == 0 ? sim_plot_series(
-						 plot, sim_name(run, "cure", cure), SIM_LINES)
-				       : NULL;
-			bool off = cure == RETRIES_OFF;
-			if (live(run, &plan, cure, &life, series) < 0)
-				return -1;
-			sim_progress(run, ++*done, total);
-			SIM_ROW(table, SIM_TEXT(sim_name(run, "trigger", plan.kind)),
-				SIM_TEXT(sim_name(run, "cure", cure)));
-			put_state(run, table, &plan, &life.after_trigger, false);
-			put_state(run, table, &plan, &life.after_cure, off);
-			put_state(run, table, &plan, &life.after_second, off);
-			put_share(table, &life.after_cure);
-			put_share(table, &life.after_second);
-		}
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
+		struct plan plan = plan_of(run, load);
+		enum cure cure = (enum cure)sim_int(run, "cure");
+		struct sim_series *series = NULL;
+		struct life life;
+		bool off = cure == RETRIES_OFF;
+		if (i < sim_count(run, "cure"))
+			series = sim_plot_series(plot, sim_choice(run, "cure"), SIM_LINES);
+		if (live(run, &plan, cure, &life, series) < 0)
+			return -1;
+		sim_key_row(run, table, swept);
+		put_state(run, table, &plan, &life.after_trigger, false);
+		put_state(run, table, &plan, &life.after_cure, off);
+		put_state(run, table, &plan, &life.after_second, off);
+		put_share(table, &life.after_cure);
+		put_share(table, &life.after_second);
 	}
 	return 0;
 }
 
 int sim_lifecycle_run(struct sim_run *run)
 {
-	size_t triggers = sim_count(run, "trigger"), done = 0;
-	size_t total = triggers * (sim_count(run, "load") + sim_count(run, "cure"));
-	if (by_load(run, &done, total) < 0 || by_cure(run, &done, total) < 0)
+	if (by_load(run) < 0 || by_cure(run) < 0)
 		return -1;
 	sim_note(run->report,
 		"stable: the load is below the hidden capacity, capacity/(1+retries); "

@@ -191,11 +191,11 @@ static void client_init(struct links *l, uint32_t index)
 	}
 }
 
-static void links_init(struct links *l, struct sim_run *run, enum pool pool, uint64_t seed)
+static void links_init(struct links *l, struct sim_run *run, uint64_t seed)
 {
 	uint64_t from_ns = sim_ns(run, "trigger_start_s");
 	*l = (struct links){
-		.pool = pool,
+		.pool = (enum pool)sim_int(run, "pool"),
 		.links = (uint32_t)sim_int(run, "links"),
 		.client_count = (uint32_t)sim_int(run, "clients"),
 		.connections = (uint32_t)sim_int(run, "connections"),
@@ -234,13 +234,13 @@ static void links_free(struct links *l)
 }
 
 /* `seconds` has a row for each second of the duration. */
-static void simulate(struct sim_run *run, enum pool pool, uint64_t seed, struct second *seconds)
+static void simulate(struct sim_run *run, uint64_t seed, struct second *seconds)
 {
 	struct links l;
 	struct sim_clock clock;
 	struct sim_event event;
 	size_t at = 0;
-	links_init(&l, run, pool, seed);
+	links_init(&l, run, seed);
 	sim_clock_init(&clock, l.duration_ns - 1, run->events_limit);
 	sim_events_add(&l.events, 0, SIM_RANK_ARRIVAL, SINGLE, 0, 0);
 	if (l.bursts_per_s > 0)
@@ -256,7 +256,7 @@ static void simulate(struct sim_run *run, enum pool pool, uint64_t seed, struct 
 		else
 			on_transferred(&l, event.at_ns, event.who, &seconds[at]);
 	}
-	sim_note_bound(run, sim_clock_bound(&clock), "%s:", sim_name(run, "pool", pool));
+	sim_note_bound(run, sim_clock_bound(&clock), "%s:", sim_choice(run, "pool"));
 	links_free(&l);
 }
 
@@ -278,35 +278,35 @@ static void add_phase(
 	sim_stats_add_each(found, values, FIGURES);
 }
 
-static void put_row(struct sim_run *run, struct sim_table *table, enum pool pool, const char *phase,
+static void put_row(struct sim_run *run, struct sim_table *table, const char *phase,
 	const struct sim_stats *found)
 {
-	SIM_ROW(table, SIM_TEXT(sim_name(run, "pool", pool)), SIM_TEXT(phase));
+	SIM_ROW(table, SIM_TEXT(sim_choice(run, "pool")), SIM_TEXT(phase));
 	sim_put_figures(table, found, FIGURES);
 }
 
 int sim_link_imbalance_run(struct sim_run *run)
 {
+	static const char *const swept[] = { "pool", NULL };
 	static const char columns[] = "pool|phase|answered_qps|late_pct:1|ci95:1~ +-|"
 				      "busiest_link_pct:1 of the requests";
 	struct sim_table *table = sim_table(run, "link_imbalance",
 		"Before, and long after, one link was slow for a moment", columns);
 	struct sim_plot *plot = sim_report_plot(
 		run->report, run->lane->what, "second", "late answers, %", SIM_AXIS_LINEAR);
-	size_t seconds = (size_t)sim_int(run, "duration_s"), done = 0;
+	size_t seconds = (size_t)sim_int(run, "duration_s");
 	size_t start = (size_t)sim_int(run, "trigger_start_s");
 	size_t end = start + (size_t)sim_int(run, "trigger_ms") / 1000 + 1;
 	size_t settled = end + (seconds > end ? (seconds - end) / 2 : 0);
 	if (start >= seconds)
 		start = seconds;
-	for (size_t i = 0; i < sim_count(run, "pool"); i++) {
-		enum pool pool = (enum pool)sim_item(run, "pool", i);
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
 		struct sim_stats before[FIGURES] = { 0 }, after[FIGURES] = { 0 };
 		struct sim_series *series =
-			sim_plot_series(plot, sim_name(run, "pool", pool), SIM_LINES);
+			sim_plot_series(plot, sim_choice(run, "pool"), SIM_LINES);
 		for (uint32_t seed = 0; seed < run->seeds; seed++) {
 			struct second *rows = sim_alloc(seconds, sizeof(*rows));
-			simulate(run, pool, run->seed + seed, rows);
+			simulate(run, run->seed + seed, rows);
 			add_phase(before, rows, start > 1 ? 1 : 0, start);
 			add_phase(after, rows, settled, seconds);
 			for (size_t s = 0; seed == 0 && s < seconds; s++)
@@ -315,10 +315,9 @@ int sim_link_imbalance_run(struct sim_run *run)
 						? 100.0 * rows[s].late / rows[s].answered
 						: 100.0);
 			free(rows);
-			sim_progress(run, ++done, sim_count(run, "pool") * run->seeds);
 		}
-		put_row(run, table, pool, "before", before);
-		put_row(run, table, pool, "after", after);
+		put_row(run, table, "before", before);
+		put_row(run, table, "after", after);
 	}
 	sim_note(run->report, "after: the last half of the time since the trigger ended.");
 	return 0;

@@ -282,7 +282,8 @@ static struct sim_table *alarm_table(struct sim_run *run, size_t windows)
 
 int sim_signals_run(struct sim_run *run)
 {
-	size_t windows = sim_count(run, "window_ms"), scenarios = sim_count(run, "scenario");
+	static const char *const swept[] = { "scenario", NULL };
+	size_t windows = sim_count(run, "window_ms");
 	struct tally tallies[WINDOWS_MAX][SIGNALS] = { 0 };
 	if (windows > WINDOWS_MAX)
 		return sim_fail(run, "window_ms: %zu windows, at most %d", windows, WINDOWS_MAX);
@@ -290,14 +291,12 @@ int sim_signals_run(struct sim_run *run)
 		return sim_fail(run, "warm_up_s: %s is not below duration_s %s",
 			sim_text(run, "warm_up_s"), sim_text(run, "duration_s"));
 	struct sim_table *table = alarm_table(run, windows);
-	for (size_t i = 0; i < scenarios; i++) {
-		enum scenario scenario = (enum scenario)sim_item(run, "scenario", i);
+	for (size_t i = 0; sim_vary(run, swept, i); i++) {
+		enum scenario scenario = (enum scenario)sim_int(run, "scenario");
 		struct verdicts by_window[WINDOWS_MAX] = { 0 };
-		for (uint32_t seed = 0; seed < run->seeds; seed++) {
+		for (uint32_t seed = 0; seed < run->seeds; seed++)
 			if (simulate(run, scenario, run->seed + seed, by_window) < 0)
 				return -1;
-			sim_progress(run, i * run->seeds + seed + 1, scenarios * run->seeds);
-		}
 		put_rows(run, table, scenario, by_window);
 		count_errors(run, tallies, scenario, by_window);
 	}

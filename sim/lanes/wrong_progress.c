@@ -53,15 +53,15 @@ struct oracle { /* of one scene and seed: late bins when only that task is cance
 
 enum { MOST_LEFT, BEST, REGRET, LATE, CANCELS, WRONG, NO_CANCEL, FIGURES };
 
-struct combination {
-	int64_t scene, reported, choose, estimator;
-};
+static const char *const scenes[] = { "scene", NULL };
+static const char *const shown[] = { "scene", "reported", "choose", "estimator", NULL };
+static const char *const *const ways = &shown[1];
 
-static void describe(const struct sim_run *run, int64_t scene, int64_t reported, uint64_t seed,
+static void describe(const struct sim_run *run, int64_t reported, uint64_t seed,
 	struct sim_long_tasks *tasks, struct cancel_pipeline_config *pipeline)
 {
 	*tasks = (struct sim_long_tasks){
-		.scene = (enum sim_long_task_scene)scene,
+		.scene = (enum sim_long_task_scene)sim_int(run, "scene"),
 		.reported = (enum sim_progress)reported,
 		.spread = sim_real(run, "spread"),
 		.left_min_s = sim_real(run, "left_min_s"),
@@ -87,14 +87,14 @@ static struct sim_world *play(
 	return NULL;
 }
 
-static int ask_oracle(struct sim_run *run, int64_t scene, uint64_t seed, struct oracle *oracle)
+static int ask_oracle(struct sim_run *run, uint64_t seed, struct oracle *oracle)
 {
 	struct cancel_pipeline_config pipeline;
 	struct sim_long_tasks tasks;
 	struct sim_result result;
 	oracle->best = UINT64_MAX;
 	for (int i = 0; i < SIM_LONG_TASKS; i++) {
-		describe(run, scene, SIM_PROGRESS_TRUE, seed, &tasks, &pipeline);
+		describe(run, SIM_PROGRESS_TRUE, seed, &tasks, &pipeline);
 		pipeline.policy = &sim_long_task_only[i];
 		struct sim_world *w = play(run, &tasks, &result);
 		if (!w)
@@ -146,15 +146,15 @@ static void judge(const struct sim_world *w, const struct sim_result *r,
 	sim_stats_add_each(&sums[LATE], values, FIGURES - LATE);
 }
 
-static int run_once(struct sim_run *run, const struct combination *c, uint64_t seed,
-	const struct oracle *oracle, struct sim_stats *sums)
+static int run_once(
+	struct sim_run *run, uint64_t seed, const struct oracle *oracle, struct sim_stats *sums)
 {
 	struct cancel_pipeline_config pipeline;
 	struct sim_long_tasks tasks;
 	struct sim_result result;
-	describe(run, c->scene, c->reported, seed, &tasks, &pipeline);
-	pipeline.policy = cancel_policy_find(sim_name(run, "choose", c->choose));
-	pipeline.estimator = cancel_estimator_find(sim_name(run, "estimator", c->estimator));
+	describe(run, sim_int(run, "reported"), seed, &tasks, &pipeline);
+	pipeline.policy = cancel_policy_find(sim_choice(run, "choose"));
+	pipeline.estimator = cancel_estimator_find(sim_choice(run, "estimator"));
 	struct sim_world *w = play(run, &tasks, &result);
 	if (!w)
 		return -1;
@@ -164,72 +164,61 @@ static int run_once(struct sim_run *run, const struct combination *c, uint64_t s
 }
 
 static int run_combination(struct sim_run *run, struct sim_table *table, struct sim_series *series,
-	const struct combination *c, const struct oracle *oracles)
+	const struct oracle *oracles)
 {
 	struct sim_stats sums[FIGURES] = { 0 };
 	for (uint32_t i = 0; i < run->seeds; i++)
-		if (run_once(run, c, run->seed + i, &oracles[i], sums) != 0)
+		if (run_once(run, run->seed + i, &oracles[i], sums) != 0)
 			return -1;
-	SIM_ROW(table, SIM_TEXT(sim_name(run, "scene", c->scene)),
-		SIM_TEXT(sim_name(run, "reported", c->reported)),
-		SIM_TEXT(sim_name(run, "choose", c->choose)),
-		SIM_TEXT(sim_name(run, "estimator", c->estimator)));
+	sim_key_row(run, table, shown);
 	sim_put_figures(table, sums, FIGURES);
 	if (sums[MOST_LEFT].count)
-		sim_plot_point(series, (double)c->reported, sim_stats_mean(&sums[MOST_LEFT]));
+		sim_plot_point(
+			series, (double)sim_int(run, "reported"), sim_stats_mean(&sums[MOST_LEFT]));
 	return 0;
 }
 
-static size_t plan(const struct sim_run *run, int64_t scene, struct combination *all)
-{
-	size_t count = 0;
-	bool cross = sim_flag(run, "cross");
-	for (size_t p = 0; p < sim_count(run, "reported"); p++)
-		for (size_t c = 0; c < sim_count(run, "choose"); c++)
-			for (size_t e = 0; e < sim_count(run, "estimator"); e++)
-				if (cross || c == 0 || e == 0)
-					all[count++] = (struct combination){ scene,
-						sim_item(run, "reported", p),
-						sim_item(run, "choose", c),
-						sim_item(run, "estimator", e) };
-	return count;
-}
-
-static struct sim_series *series_of(
-	const struct sim_run *run, struct sim_plot *plot, const struct combination *c)
+static struct sim_series *new_series(const struct sim_run *run, struct sim_plot *plot)
 {
 	char label[72];
-	snprintf(label, sizeof label, "%s, %s", sim_name(run, "choose", c->choose),
-		sim_name(run, "estimator", c->estimator));
+	snprintf(label, sizeof label, "%s, %s", sim_choice(run, "choose"),
+		sim_choice(run, "estimator"));
 	return sim_plot_series(plot, label, SIM_LINES_POINTS);
 }
 
-static int run_scene(struct sim_run *run, struct sim_table *table, int64_t scene)
+/* Every way to report, every chooser and estimator, in the current scene. */
+static int run_ways(struct sim_run *run, struct sim_table *table, struct sim_plot *plot,
+	const struct oracle *oracles)
+{
+	size_t lines = sim_combinations(run, &ways[1]);
+	struct sim_series **series = sim_alloc(lines, sizeof(struct sim_series *));
+	int status = 0;
+	for (size_t i = 0; status == 0 && sim_vary(run, ways, i); i++) {
+		bool beside = !sim_first(run, "choose") && !sim_first(run, "estimator");
+		if (beside && !sim_flag(run, "cross"))
+			continue;
+		if (!series[i % lines])
+			series[i % lines] = new_series(run, plot);
+		status = run_combination(run, table, series[i % lines], oracles);
+	}
+	free(series);
+	return status;
+}
+
+static int run_scene(struct sim_run *run, struct sim_table *table)
 {
 	static const char *const titles[] = { "Six tasks on worker slots", "Two worker queues",
 		"Slots and a page pool" };
-	struct sim_plot *plot = sim_report_plot(run->report, titles[scene],
+	struct sim_plot *plot = sim_report_plot(run->report, titles[sim_int(run, "scene")],
 		"reported: 0 nothing, 1 truth, 2 scaled, 3 biased, 4 stuck, 5 over 100 %",
 		"% of first cancels that hit the task with most left", SIM_AXIS_LINEAR);
-	size_t most =
-		sim_count(run, "reported") * sim_count(run, "choose") * sim_count(run, "estimator");
-	struct combination *all = sim_alloc(most, sizeof *all);
 	struct oracle *oracles = sim_alloc(run->seeds, sizeof *oracles);
-	size_t count = plan(run, scene, all);
 	int status = 0;
 	for (uint32_t i = 0; status == 0 && i < run->seeds; i++)
-		status = ask_oracle(run, scene, run->seed + i, &oracles[i]);
-	size_t kinds = sim_count(run, "reported"), lines = kinds ? count / kinds : 0;
-	struct sim_series **series = sim_alloc(lines + 1, sizeof(struct sim_series *));
-	for (size_t i = 0; i < lines; i++)
-		series[i] = series_of(run, plot, &all[i]);
-	for (size_t i = 0; status == 0 && i < count; i++) {
-		status = run_combination(run, table, series[i % lines], &all[i], oracles);
-		sim_progress(run, i + 1, count);
-	}
-	free(series);
+		status = ask_oracle(run, run->seed + i, &oracles[i]);
+	if (status == 0)
+		status = run_ways(run, table, plot, oracles);
 	free(oracles);
-	free(all);
 	return status;
 }
 
@@ -240,8 +229,8 @@ int sim_wrong_progress_run(struct sim_run *run)
 	if (sim_real(run, "left_max_s") < sim_real(run, "left_min_s"))
 		return sim_fail(run, "left_max_s must be at least left_min_s (%g)",
 			sim_real(run, "left_min_s"));
-	for (size_t i = 0; i < sim_count(run, "scene"); i++)
-		if (run_scene(run, table, sim_item(run, "scene", i)) != 0)
+	for (size_t i = 0; sim_vary(run, scenes, i); i++)
+		if (run_scene(run, table) != 0)
 			return -1;
 	sim_note(run->report,
 		"%u seeds, the same tasks for every row; a guess among six is right in 16.7 %%. "

@@ -51,7 +51,6 @@ const char *sim_text(const struct sim_run *run, const char *key); /* as written 
 bool sim_given(const struct sim_run *run, const char *key);	  /* set by the user */
 size_t sim_count(const struct sim_run *run, const char *key);	  /* INTS, CHOICES, REALS: length */
 int64_t sim_item(const struct sim_run *run, const char *key, size_t index); /* INTS, CHOICES */
-double sim_real_item(const struct sim_run *run, const char *key, size_t index);
 
 /* The name of a CHOICE or of one of CHOICES, by its index. */
 const char *sim_name(const struct sim_run *run, const char *key, int64_t choice);

@@ -62,13 +62,6 @@ int64_t sim_item(const struct sim_run *run, const char *key, size_t index)
 	return list->list[index];
 }
 
-double sim_real_item(const struct sim_run *run, const char *key, size_t index)
-{
-	const struct sim_setting *list = setting(run, key);
-	assert(list->reals && index < list->list_count);
-	return list->reals[index];
-}
-
 const char *sim_name(const struct sim_run *run, const char *key, int64_t choice)
 {
 	const char *name = setting(run, key)->choices;

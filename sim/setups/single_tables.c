@@ -129,14 +129,14 @@ void sim_single_plots(struct sim_run *run, const struct sim_single_result *resul
 int sim_single_runs(struct sim_run *run, const char *swept, const char *value_name,
 	int (*one)(struct sim_run *run, struct sim_single_result *result))
 {
+	const char *const keys[] = { swept, NULL };
 	size_t count = sim_count(run, swept);
 	struct sim_single_result *results = sim_alloc(count, sizeof(*results));
 	int status = 0;
-	for (size_t i = 0; status == 0 && i < count; i++) {
-		results[i].value = sim_item(run, swept, i);
+	for (size_t i = 0; status == 0 && sim_vary(run, keys, i); i++) {
+		results[i].value = sim_int(run, swept);
 		status = one(run, &results[i]);
 		results[i].backlog = sim_windows_backlog(&results[i].windows);
-		sim_progress(run, i + 1, count);
 	}
 	if (status == 0) {
 		sim_single_windows(run, results, count, value_name);
