@@ -3,23 +3,17 @@
 #ifndef SIM_ADMISSION_BUDGET_H
 #define SIM_ADMISSION_BUDGET_H
 
-#include <cancel/admission/bucket.h>
-#include <cancel/admission/retry_aws.h>
-#include <cancel/admission/retry_envoy.h>
-#include <cancel/admission/retry_finagle.h>
-#include <cancel/admission/retry_grpc.h>
-#include <cancel/admission/retry_sre.h>
-
+#include "libcancel/admission/retry.h"
 #include "sim/base/rng.h"
 
 enum sim_budget_kind {
 	SIM_BUDGET_NONE,
-	SIM_BUDGET_BUCKET,
-	SIM_BUDGET_FINAGLE,
-	SIM_BUDGET_GRPC,
-	SIM_BUDGET_ENVOY,
-	SIM_BUDGET_AWS,
-	SIM_BUDGET_SRE, /* throttles first attempts too */
+	SIM_BUDGET_BUCKET = RETRY_BUCKET,
+	SIM_BUDGET_FINAGLE = RETRY_FINAGLE,
+	SIM_BUDGET_GRPC = RETRY_GRPC,
+	SIM_BUDGET_ENVOY = RETRY_ENVOY,
+	SIM_BUDGET_AWS = RETRY_AWS,
+	SIM_BUDGET_SRE = RETRY_SRE, /* throttles first attempts too */
 	SIM_BUDGET_KINDS,
 };
 
@@ -31,15 +25,7 @@ struct sim_budget_options {
 };
 
 struct sim_budget {
-	enum sim_budget_kind kind;
-	union {
-		struct cancel_bucket bucket;
-		struct cancel_retry_finagle finagle;
-		struct cancel_retry_grpc grpc;
-		struct cancel_retry_envoy envoy;
-		struct cancel_retry_aws aws;
-		struct cancel_retry_sre sre;
-	};
+	struct retry_budget budget; /* kind 0: none */
 };
 
 /* 0, or -1: the options make no budget. */
@@ -51,7 +37,7 @@ bool sim_budget_retry(struct sim_budget *budget, uint64_t now_ns,
 	struct cancel_retry_aws_call *call, bool timed_out, struct sim_rng *rng);
 void sim_budget_sent(struct sim_budget *budget, uint64_t now_ns);
 void sim_budget_ended(struct sim_budget *budget, uint64_t now_ns,
-	const struct cancel_retry_aws_call *call, bool was_retry, bool success, bool rejected);
+	const struct cancel_retry_aws_call *call, bool was_retry, bool success);
 /* The retry alone, of a budget that needs no more: a sim_budget_fn for the sweep. */
 bool sim_budget_allows(void *budget, uint64_t now_ns);
 

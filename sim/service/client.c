@@ -225,13 +225,12 @@ static bool hooks_allow(struct sim_services *s, const struct task *task)
 }
 
 /* The attempt is lost. Another one, or the request is. */
-static void attempt_failed(struct sim_services *s, uint32_t index, bool timed_out, bool rejected)
+static void attempt_failed(struct sim_services *s, uint32_t index, bool timed_out)
 {
 	struct task *task = &s->tasks[index];
 	struct traffic *traffic = s->traffics[task->traffic];
 	task->waiting = false;
-	sim_budget_ended(
-		&traffic->budget, now_of(s), &task->aws, task->attempt > 0, false, rejected);
+	sim_budget_ended(&traffic->budget, now_of(s), &task->aws, task->attempt > 0, false);
 	bool again =
 		task->attempt < traffic->retries &&
 		(timed_out || traffic->options.patience.retry_on_reject) && hooks_allow(s, task) &&
@@ -261,7 +260,7 @@ void task_timeout(struct sim_services *s, const struct sim_event *event)
 	if (task->generation != event->arg || !task->waiting)
 		return;
 	window_now(s, s->traffics[task->traffic])->timed_out++;
-	attempt_failed(s, event->who, true, false);
+	attempt_failed(s, event->who, true);
 }
 
 static void succeed(struct sim_services *s, uint32_t index)
@@ -270,7 +269,7 @@ static void succeed(struct sim_services *s, uint32_t index)
 	struct traffic *traffic = s->traffics[task->traffic];
 	task->waiting = false;
 	task->succeeded = true;
-	sim_budget_ended(&traffic->budget, now_of(s), &task->aws, task->attempt > 0, true, false);
+	sim_budget_ended(&traffic->budget, now_of(s), &task->aws, task->attempt > 0, true);
 	window_now(s, traffic)->goodput++;
 	if (task->measured) {
 		traffic->result.succeeded++;
@@ -292,5 +291,5 @@ void task_answered(struct sim_services *s, uint32_t index, enum outcome outcome)
 	}
 	if (outcome == OUTCOME_REJECTED)
 		window_now(s, s->traffics[task->traffic])->rejected++;
-	attempt_failed(s, index, false, true);
+	attempt_failed(s, index, false);
 }
