@@ -354,13 +354,12 @@ static void check_values(struct reader *reader)
 	sim_options_free(&trial);
 }
 
-static void pass(struct reader *reader, bool sections_only)
+static void pass(struct reader *reader, ini_handler handler)
 {
 	rewind(reader->file);
 	reader->line = 0;
-	reader->sections_only = sections_only;
-	int wrong =
-		ini_parse_stream(read_line, reader, sections_only ? skip_value : on_value, reader);
+	reader->sections_only = handler == skip_value;
+	int wrong = ini_parse_stream(read_line, reader, handler, reader);
 	if (wrong > 0 && !reader->failed) {
 		reader->line = (unsigned)wrong;
 		refuse(reader, "neither a [section], nor key = value, nor a ; comment");
@@ -397,14 +396,6 @@ static int on_header(void *user, const char *text, const char *name, const char 
 	return 1;
 }
 
-static void read_header(struct reader *reader)
-{
-	rewind(reader->file);
-	reader->line = 0;
-	reader->sections_only = false;
-	ini_parse_stream(read_line, reader, on_header, reader);
-}
-
 static void check_sections(struct reader *reader)
 {
 	struct sim_scenario *scenario = reader->scenario;
@@ -428,9 +419,9 @@ struct sim_scenario *sim_scenario_read(FILE *file, const char *path, char *error
 	ini_allow_multiline = false;
 	scenario->path = sim_copy_text(path);
 	sim_options_init(&scenario->header, section_keys(SECTION_SCENARIO));
-	pass(&reader, true);
+	pass(&reader, skip_value);
 	if (!reader.failed)
-		read_header(&reader);
+		pass(&reader, on_header);
 	if (!reader.failed)
 		find_base(&reader);
 	if (!reader.failed)
@@ -439,7 +430,7 @@ struct sim_scenario *sim_scenario_read(FILE *file, const char *path, char *error
 		make_keys(scenario);
 	make_lane(scenario);
 	if (!reader.failed)
-		pass(&reader, false);
+		pass(&reader, on_value);
 	if (!reader.failed)
 		check_values(&reader);
 	free(reader.line_text);

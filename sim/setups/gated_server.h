@@ -52,19 +52,16 @@ void sim_gated_server_free(struct sim_gated_server_result *result);
 #define SIM_KEYS_GATE                                                                              \
 	{ "rule", SIM_KEY_CHOICES, "all", 0, 0, "accumulating|memoryless|fraction",                \
 		"how the expected number of admitted requests is carried on" },                    \
-		{ "levels", SIM_KEY_INT, "4", 1, SIM_LEVELS_MAX, NULL,                             \
-			"business levels; a request's is its number mod levels" },                 \
-		{ "window_ms", SIM_KEY_INT, "1000", 1, 1000000, NULL, "a gate's window lasts …" }, \
-		{ "window_requests", SIM_KEY_INT, "2000", 1, 1000000000, NULL,                     \
-			"… or ends after so many observed requests" },                             \
-		{ "threshold_ms", SIM_KEY_INT, "20", 1, 1000000, NULL,                             \
-			"average queuing time that means overload" },                              \
-		{ "reject_backoff_ms", SIM_KEY_INT, "0", 0, 1000000, NULL,                         \
-			"a rejected client resends after so long" },                               \
-	{                                                                                          \
-		"reject_cost_us", SIM_KEY_INT, "0", 0, 1000000000, NULL,                           \
-			"server time a reject takes"                                               \
-	}
+		SIM_KEY("levels", INT, "4", 1, SIM_LEVELS_MAX,                                     \
+			"business levels; a request's is its number mod levels"),                  \
+		SIM_KEY("window_ms", INT, "1000", 1, 1000000, "a gate's window lasts …"),          \
+		SIM_KEY("window_requests", INT, "2000", 1, 1000000000,                             \
+			"… or ends after so many observed requests"),                              \
+		SIM_KEY("threshold_ms", INT, "20", 1, 1000000,                                     \
+			"average queuing time that means overload"),                               \
+		SIM_KEY("reject_backoff_ms", INT, "0", 0, 1000000,                                 \
+			"a rejected client resends after so long"),                                \
+		SIM_KEY("reject_cost_us", INT, "0", 0, 1000000000, "server time a reject takes")
 
 /* Those keys into a set-up with no gate and no budget. */
 struct sim_gated_server sim_gated_server_read(const struct sim_run *run, uint64_t load_qps);

@@ -18,16 +18,14 @@
 #define SIM_ESTIMATORS		       (&(CANCEL_ESTIMATORS(SIM_CHOICE))[1])
 
 #define SIM_KEYS_WATCH_TIMES                                                                       \
-	{ "deliver_ms", SIM_KEY_REAL, "1", 0.001, 1000000, NULL,                                   \
-		"from a verdict to the host's cancel action" },                                    \
-		{ "ack_ms", SIM_KEY_REAL, "5", 0.001, 1000000, NULL,                               \
-			"from the action to the task's next checkpoint" },                         \
-		{ "rollback_pct", SIM_KEY_REAL, "10", 0.0001, 100000, NULL,                        \
-			"undoing takes so much of the work done" },                                \
-		{ "window_ms", SIM_KEY_INT, "50", 1, 1000, NULL, "the controller's window" },      \
-	{                                                                                          \
-		"pause_ms", SIM_KEY_INT, "100", 1, 1000000, NULL, "between two cancels"            \
-	}
+	SIM_KEY("deliver_ms", REAL, "1", 0.001, 1000000,                                           \
+		"from a verdict to the host's cancel action"),                                     \
+		SIM_KEY("ack_ms", REAL, "5", 0.001, 1000000,                                       \
+			"from the action to the task's next checkpoint"),                          \
+		SIM_KEY("rollback_pct", REAL, "10", 0.0001, 100000,                                \
+			"undoing takes so much of the work done"),                                 \
+		SIM_KEY("window_ms", INT, "50", 1, 1000, "the controller's window"),               \
+		SIM_KEY("pause_ms", INT, "100", 1, 1000000, "between two cancels")
 #define SIM_KEYS_WATCH                                                                             \
 	SIM_KEYS_WATCH_TIMES,                                                                      \
 		{ "choose", SIM_KEY_CHOICE, "multi-objective", 0, 0, SIM_CHOOSERS,                 \
