@@ -10,7 +10,8 @@
  *	VALUE	 as of the slot's last task or entry
  *	COUNT	 unchanged within a task, else 0
  *	TIME	 a duration in ns, unchanged within a task, else 0
- *	NEXT	 unchanged within a task, else as of the last new task anywhere
+ *	NEXT	 unchanged within a task, else as of the last new task of its kind: one whose
+ *		 signature has the same lowest bits
  *	ID	 of the slot's last task, some generations on
  *	STAMP	 a point in time, unchanged within a task, else none; written as its age
  *	GROWS	 a duration in ns that grows with time while the field `since` is not 0, from that
@@ -28,6 +29,7 @@
 /* X(field, kind, since). `since` is a field of a row above it; `none` where there is none. */
 #define RECORD_TASK_FIELDS(X)                                                                      \
 	X(id, ID, none)                                                                            \
+	X(signature, VALUE, none)                                                                  \
 	X(sequence, NEXT, none)                                                                    \
 	X(key, NEXT, none)                                                                         \
 	X(episode_start_ns, STAMP, none)                                                           \
@@ -36,7 +38,6 @@
 	X(progress_done, COUNT, none)                                                              \
 	X(progress_expected, COUNT, none)                                                          \
 	X(rollback_ns, TIME, none)                                                                 \
-	X(signature, VALUE, none)                                                                  \
 	X(slo_ns, VALUE, none)                                                                     \
 	X(class_index, VALUE, none)                                                                \
 	X(state, VALUE, none)                                                                      \
@@ -80,6 +81,7 @@
 	X(dropped_events, COUNT, none)                                                             \
 	X(action_stuck, VALUE, none)
 
+#define RECORD_LAST	  16u /* kinds of new tasks that are told apart */
 #define RECORD_FIELDS_MAX 32u /* of one table, a newer writer's included */
 
 enum record_kind {
@@ -143,13 +145,20 @@ void record_store(const struct record_table *table, const uint64_t *values, void
 
 /* ---- What a field most likely is ------------------------------------------------------------- */
 
-struct record_past {		       /* of one task, entry … */
-	bool same;		       /* it is still the same one */
-	uint64_t now_ns;	       /* of this look */
-	uint64_t past_ns;	       /* of the look that `values` are from */
-	const uint64_t *values, *last; /* last: for NEXT, of the last new one */
-	const uint8_t *queues;	       /* by resource: is it a queue? */
+struct record_past {	  /* of one task, entry … */
+	bool same;	  /* it is still the same one */
+	uint64_t now_ns;  /* of this look */
+	uint64_t past_ns; /* of the look that `values` are from */
+	const uint64_t *values;
+	const uint64_t *last;  /* NEXT: of the last new ones, by kind */
+	const uint8_t *queues; /* by resource: is it a queue? */
 };
+
+/* Where the row of a task's kind begins in `last`. */
+static inline uint32_t record_kind_of(const uint64_t *task)
+{
+	return (uint32_t)(task[RECORD_task_signature] % RECORD_LAST) * RECORD_task_count;
+}
 
 /* What has been added to a duration that grows since `since_ns`. */
 static inline uint64_t record_growth(const struct record_past *p, uint64_t since_ns)
@@ -168,7 +177,7 @@ static inline uint64_t record_expect(const struct record_field *field, uint32_t 
 	case RECORD_ID:
 		return p->values[index];
 	case RECORD_NEXT:
-		return p->same ? kept : p->last[index];
+		return p->same ? kept : p->last[record_kind_of(now) + index];
 	case RECORD_GROWS:
 		return kept + record_growth(p, now[field->since]);
 	case RECORD_HOLDS:

@@ -8,7 +8,7 @@
  *
  *	time	 since the look before, less that look's own
  *	ledger	 the fields of the ledger
- *	count, each resource: its fields
+ *	count, a bit for each resource that is not as expected, each of those: its fields
  *	count, each bucket of latencies that changed: how many were passed over, by how much
  *	count, each event: its fields
  *	count, then in turn: a number of tasks that are all as expected, and a task that is not: its
@@ -41,7 +41,7 @@ struct record_state {
 	uint64_t resources[CANCEL_RESOURCES_MAX][RECORD_resource_count];
 	uint8_t queues[CANCEL_RESOURCES_MAX];
 	uint64_t latency[CANCEL_HISTOGRAM_MAX];
-	uint64_t last[RECORD_task_count];
+	uint64_t last[RECORD_LAST * RECORD_task_count];
 	/* Slots of the tasks of the last look, in its order, and the next one's; the next task of
 	 * the last look that a task may be as expected of. */
 	uint32_t *order, *next_order, order_count, next_count, cursor;

@@ -87,22 +87,29 @@ static const char *read_ledger(struct record_state *s, struct byte_reader *in,
 	return NULL;
 }
 
+static void read_resource(struct record_state *s, struct byte_reader *in,
+	const struct record_layout *layout, uint32_t index)
+{
+	uint64_t values[RECORD_resource_count];
+	const struct record_past past = { .same = true, .values = s->resources[index] };
+	read_fields(in, layout, RECORD_RESOURCE, &past, values);
+	memcpy(s->resources[index], values, sizeof values);
+	s->queues[index] = values[RECORD_resource_type] == CANCEL_QUEUE;
+}
+
 static const char *read_resources(struct record_state *s, struct byte_reader *in,
 	const struct record_layout *layout, struct record_look *look)
 {
-	uint64_t count = get_varint(in);
-	if (count > CANCEL_RESOURCES_MAX)
+	uint64_t count = get_varint(in), changed = get_varint(in);
+	if (count > CANCEL_RESOURCES_MAX || (count < 64 && changed >> count))
 		return "more resources than there can be";
 	for (uint32_t r = 0; r < count; r++) {
-		uint64_t values[RECORD_resource_count];
-		const struct record_past past = { .same = true, .values = s->resources[r] };
-		read_fields(in, layout, RECORD_RESOURCE, &past, values);
-		if (values[RECORD_resource_type] < CANCEL_LOCK ||
-			values[RECORD_resource_type] > CANCEL_QUEUE)
+		if (changed >> r & 1)
+			read_resource(s, in, layout, r);
+		uint64_t type = s->resources[r][RECORD_resource_type];
+		if (type < CANCEL_LOCK || type > CANCEL_QUEUE)
 			return "a resource of no known type";
-		memcpy(s->resources[r], values, sizeof values);
-		record_store(&record_tables[RECORD_RESOURCE], values, &look->resources[r]);
-		s->queues[r] = values[RECORD_resource_type] == CANCEL_QUEUE;
+		record_store(&record_tables[RECORD_RESOURCE], s->resources[r], &look->resources[r]);
 	}
 	look->ledger.resource_count = (uint32_t)count;
 	return NULL;
@@ -191,7 +198,7 @@ static const char *read_task_at(struct record_state *s, struct byte_reader *in,
 	}
 	memcpy(at->task, values, sizeof values);
 	if (!past.same)
-		memcpy(s->last, values, sizeof values);
+		memcpy(s->last + record_kind_of(values), values, sizeof values);
 	if (in) {
 		s->model = slot;
 		s->has_model = true;

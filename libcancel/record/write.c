@@ -59,15 +59,21 @@ static void write_ledger(
 static void write_resources(
 	struct record_state *s, struct byte_writer *out, const struct cancel_ledger *l)
 {
+	uint64_t values[CANCEL_RESOURCES_MAX][RECORD_resource_count], changed = 0;
 	uint32_t count =
 		l->resource_count < CANCEL_RESOURCES_MAX ? l->resource_count : CANCEL_RESOURCES_MAX;
-	put_varint(out, count);
 	for (uint32_t r = 0; r < count; r++) {
-		uint64_t values[RECORD_resource_count];
+		record_load(&record_tables[RECORD_RESOURCE], &l->resources[r], values[r]);
+		if (memcmp(values[r], s->resources[r], sizeof values[r]) != 0)
+			changed |= (uint64_t)1 << r;
+	}
+	put_varint(out, count);
+	put_varint(out, changed);
+	for (uint64_t left = changed; left; left &= left - 1) {
+		uint32_t r = (uint32_t)__builtin_ctzll(left);
 		const struct record_past past = { .same = true, .values = s->resources[r] };
-		record_load(&record_tables[RECORD_RESOURCE], &l->resources[r], values);
-		write_fields(out, RECORD_RESOURCE, &past, values);
-		memcpy(s->resources[r], values, sizeof values);
+		write_fields(out, RECORD_RESOURCE, &past, values[r]);
+		memcpy(s->resources[r], values[r], sizeof values[r]);
 		s->queues[r] = l->resources[r].type == CANCEL_QUEUE;
 	}
 }
@@ -148,7 +154,7 @@ static bool write_task(struct record_state *s, struct byte_writer *out,
 		write_entries(s, out, at, &l->entries[t->first_entry], t->entry_count, past.same);
 	memcpy(at->task, values, sizeof values);
 	if (!past.same)
-		memcpy(s->last, values, sizeof values);
+		memcpy(s->last + record_kind_of(values), values, sizeof values);
 	if (changed) {
 		s->model = t->slot;
 		s->has_model = true;

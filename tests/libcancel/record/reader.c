@@ -141,6 +141,7 @@ static size_t write_newer(unsigned char *to, size_t size)
 	put_time(&out, 50);	/* since the look before */
 	put_varint(&out, 0);	/* ledger: as expected */
 	put_varint(&out, 0);	/* resources */
+	put_varint(&out, 0);	/* of those changed */
 	put_varint(&out, 0);	/* latencies */
 	put_varint(&out, 0);	/* events */
 	put_varint(&out, 1);	/* tasks */
