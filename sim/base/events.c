@@ -184,3 +184,19 @@ const struct sim_event *sim_events_peek(struct sim_events *events)
 		return first_of(line);
 	return events->count > 0 ? &events->heap[0] : NULL;
 }
+
+static void delay_line(struct sim_line *line, uint64_t delay_ns)
+{
+	for (size_t i = 0; i < line->count; i++)
+		line->events[(line->head + i) & (line->capacity - 1)].at_ns += delay_ns;
+}
+
+void sim_events_delay(struct sim_events *events, uint64_t delay_ns)
+{
+	for (size_t i = 0; i < events->count; i++)
+		events->heap[i].at_ns += delay_ns;
+	for (size_t i = 0; i < SIM_RANKS; i++)
+		delay_line(&events->lines[i], delay_ns);
+	for (size_t i = 0; i < SIM_STREAMS; i++)
+		delay_line(&events->streams[i].line, delay_ns);
+}

@@ -66,6 +66,8 @@ void sim_events_add(struct sim_events *events, uint64_t at_ns, enum sim_rank ran
 	uint32_t who, uint64_t arg);
 /* The next one, removed. False: there is none. O(log n). */
 bool sim_events_take(struct sim_events *events, struct sim_event *next);
+/* Puts off all that is to come: the machine stood still. O(n). */
+void sim_events_delay(struct sim_events *events, uint64_t delay_ns);
 /* The next one, left in place; NULL: none. */
 const struct sim_event *sim_events_peek(struct sim_events *events);
 

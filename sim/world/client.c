@@ -41,6 +41,13 @@ void world_attempt_of(const struct world_request *r, struct sim_attempt *attempt
 	};
 }
 
+static uint64_t draw_gap(
+	const struct sim_world *w, struct world_client *c, const struct sim_dist *dist)
+{
+	uint64_t gap_ns = sim_dist_draw(dist, &c->rng), grain_ns = w->options.grain_ns;
+	return grain_ns ? (gap_ns + grain_ns - 1) / grain_ns * grain_ns : gap_ns;
+}
+
 static void plan_open(struct sim_world *w, uint32_t client)
 {
 	struct world_client *c = &w->clients[client];
@@ -56,7 +63,7 @@ static void plan_open(struct sim_world *w, uint32_t client)
 static void think(struct sim_world *w, uint32_t client)
 {
 	struct world_client *c = &w->clients[client];
-	uint64_t at_ns = w->clock.now_ns + sim_dist_draw(&c->options.think, &c->rng);
+	uint64_t at_ns = w->clock.now_ns + draw_gap(w, c, &c->options.think);
 	if (!c->options.until_ns || at_ns < c->options.until_ns)
 		world_at(w, at_ns, SIM_RANK_ARRIVAL, EVENT_USER, client, 0);
 }
@@ -68,8 +75,8 @@ void world_client_start(struct sim_world *w, uint32_t client)
 	if (c->options.service)
 		return;
 	for (uint32_t i = 0; i < c->options.users; i++)
-		world_at(w, c->next_ns + sim_dist_draw(&c->options.think, &c->rng),
-			SIM_RANK_ARRIVAL, EVENT_USER, client, 0);
+		world_at(w, c->next_ns + draw_gap(w, c, &c->options.think), SIM_RANK_ARRIVAL,
+			EVENT_USER, client, 0);
 	if (c->options.users == 0)
 		plan_open(w, client);
 }
@@ -222,7 +229,7 @@ void world_client_original(struct sim_world *w, const struct sim_event *event)
 	if (c->options.measured)
 		bin_of(w, r)->originals++;
 	if (c->options.users == 0) {
-		c->next_ns += sim_dist_draw(&c->options.gap, &c->rng);
+		c->next_ns += draw_gap(w, c, &c->options.gap);
 		plan_open(w, event->who);
 	}
 	arrive(w, request);

@@ -137,7 +137,7 @@ static void copy_task(struct sim_world *w, struct world_node *node, const struct
 	struct cancel_ledger_task *out, uint32_t first_entry)
 {
 	const struct sim_client_options *o = &w->clients[t->client].options;
-	uint64_t ppm = o->rollback_ppm;
+	uint64_t ppm = w->options.no_rollback_guess ? 0 : o->rollback_ppm;
 	*out = (struct cancel_ledger_task){
 		.id = t->id,
 		.sequence = t->sequence,

@@ -36,7 +36,8 @@
 	X(TELL, tree_told) /* arg = child task: the parent's cancel arrives; who = 0: it is lost */ \
 	X(LEASE, tree_lease)	 /* arg = child task: it looks for its parent */                    \
 	X(RERUN, control_rerun)	 /* who = request: look whether it is calm */                       \
-	X(CONTROL, control_step) /* who = node */
+	X(CONTROL, control_step) /* who = node */                                                   \
+	X(PAUSE, stand_still)	 /* the machine stands still */
 
 enum world_event {
 #define X(event, handler) EVENT_##event,

@@ -238,6 +238,23 @@ bool world_partitioned(const struct sim_world *w)
 	return w->clock.now_ns >= start_ns && w->clock.now_ns - start_ns < w->options.partition_ns;
 }
 
+static void plan_pause(struct sim_world *w, uint64_t at_ns)
+{
+	if (w->options.pause_ns)
+		world_at(w, at_ns, SIM_RANK_TRIGGER, EVENT_PAUSE, 0, 0);
+}
+
+/* Clients stand still with the machine: what they would have sent meanwhile comes later. */
+void world_stand_still(struct sim_world *w, const struct sim_event *event)
+{
+	(void)event;
+	sim_events_delay(&w->events, w->options.pause_ns);
+	for (uint32_t i = 0; i < w->client_count; i++)
+		w->clients[i].next_ns += w->options.pause_ns;
+	if (w->options.pause_every_ns)
+		plan_pause(w, w->clock.now_ns + w->options.pause_every_ns);
+}
+
 static void (*const handlers[])(struct sim_world *, const struct sim_event *) = {
 #define X(event, handler) world_##handler,
 	WORLD_EVENTS(X)
@@ -275,6 +292,7 @@ int sim_world_run(struct sim_world *w)
 	}
 	for (uint32_t i = 0; i < w->client_count; i++)
 		world_client_start(w, i);
+	plan_pause(w, w->options.pause_first_ns);
 	struct sim_event e;
 	size_t open = 0;
 	while (!w->broken && !bounded(w)) {

@@ -178,6 +178,9 @@ struct sim_world_options {    /* zero = default */
 	uint64_t lease_ns;  /* a child stops after so long without its parent; 0: never */
 	uint32_t loss_ppm;  /* of cancel messages */
 	uint64_t partition_start_ns, partition_ns; /* nothing passes between nodes */
+	bool no_rollback_guess; /* ledgers say 0: the host does not know what undoing takes */
+	uint64_t grain_ns;	/* gaps and thinking are whole multiples of it; 0: they are not */
+	uint64_t pause_first_ns, pause_every_ns, pause_ns; /* the machine stands still; 0: never */
 	bool cancel_root; /* a verdict on a child goes to the root of its tree */
 	/* Asked after every event, by tests: NULL, or what is broken, which ends the run. */
 	const char *(*check)(const struct sim_world *world);
