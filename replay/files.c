@@ -49,6 +49,7 @@ static void take_look(struct run *run)
 	run->summary.looks++;
 	run->summary.decisions += r->verdict.decided;
 	run->summary.recorded |= r->reader.look.note.has_digest;
+	run->summary.digest = run->summary.digest * 31 + record_digest(&r->verdict);
 	run->summary.different += !replay_is_as_recorded(r);
 	print_look(&run->printer, r);
 }

@@ -48,8 +48,8 @@ static const char *add_culprit(struct labels *labels, const char *line)
 {
 	struct label_culprit c;
 	if (sscanf(line, "culprit %" SCNu32 " %" SCNu64 " %" SCNu64 " %" SCNu64, &c.incident,
-		    &c.task, &c.from_ms, &c.to_ms) != 4)
-		return "a culprit's line is: culprit INCIDENT TASK FROM_MS TO_MS";
+		    &c.key, &c.from_ms, &c.to_ms) != 4)
+		return "a culprit's line is: culprit INCIDENT KEY FROM_MS TO_MS";
 	if (!labels->count || labels->files[labels->count - 1].kind != LABEL_CULPRIT)
 		return "a culprit belongs to a file of kind culprit above it";
 	struct label_file *file = &labels->files[labels->count - 1];

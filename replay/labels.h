@@ -4,11 +4,11 @@
  *
  *	# a comment
  *	file NAME KIND SECONDS what it shows
- *	culprit INCIDENT TASK FROM_MS TO_MS
+ *	culprit INCIDENT KEY FROM_MS TO_MS
  *
  * NAME is the record's, without ".rec". KIND is culprit, decoy or healthy; SECONDS how long it is.
- * A line of a culprit belongs to the file above it: that TASK (its id) is to be cancelled, from
- * when to when in the record's own clock. Of the tasks of one INCIDENT any will do.
+ * A line of a culprit belongs to the file above it: the task with that KEY is to be cancelled, from
+ * when to when in the record's own clock. Of the tasks of one INCIDENT (from 1) any will do.
  */
 #ifndef REPLAY_LABELS_H
 #define REPLAY_LABELS_H
@@ -21,7 +21,7 @@ enum label_kind { LABEL_CULPRIT, LABEL_DECOY, LABEL_HEALTHY };
 
 struct label_culprit {
 	uint32_t incident;
-	uint64_t task, from_ms, to_ms;
+	uint64_t key, from_ms, to_ms;
 };
 
 struct label_file {

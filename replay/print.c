@@ -260,14 +260,17 @@ void print_end(struct printer *p, const struct print_summary *s)
 	if (!p->json) {
 		if (s->stopped)
 			fprintf(p->out, "%s\n", s->stopped);
-		fprintf(p->out, "%" PRIu64 " looks from %" PRIu64 ", %" PRIu64 " decisions; ",
-			s->looks, s->first_look, s->decisions);
+		fprintf(p->out,
+			"%" PRIu64 " looks from %" PRIu64 ", %" PRIu64
+			" decisions, digest %016" PRIx64 "; ",
+			s->looks, s->first_look, s->decisions, s->digest);
 		print_comparison(p, s);
 		return;
 	}
 	fprintf(p->out, "\n],\"first_look\":%" PRIu64, s->first_look);
 	put_number(p, "look_count", s->looks);
 	put_number(p, "decisions", s->decisions);
+	fprintf(p->out, ",\"digest\":\"%016" PRIx64 "\"", s->digest);
 	fprintf(p->out, ",\"verdicts_recorded\":%s", s->recorded ? "true" : "false");
 	put_number(p, "different", s->different);
 	if (s->stopped)

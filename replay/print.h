@@ -24,6 +24,7 @@ void print_look(struct printer *p, const struct replay *r);
 
 struct print_summary {
 	uint64_t looks, decisions, different; /* different: verdicts that are not as recorded */
+	uint64_t digest;		      /* of all verdicts */
 	bool recorded, changed; /* verdicts were recorded; judged under another configuration */
 	uint64_t first_look;
 	const char *stopped; /* why it ended early, or NULL */

@@ -68,11 +68,16 @@ int replay_change_threshold(struct replay_changes *c, const char *name, const ch
 
 bool replay_changes_any(const struct replay_changes *c)
 {
-	return c->policy || c->estimator || c->set_count || c->has_slo;
+	return c->defaults || c->policy || c->estimator || c->set_count || c->has_slo;
 }
 
 static void apply_changes(const struct replay_changes *c, struct cancel_pipeline_config *config)
 {
+	if (c->defaults)
+		*config = (struct cancel_pipeline_config){ .struct_size = sizeof *config,
+			.task_limit = config->task_limit,
+			.act = config->act,
+			.window_ms = config->window_ms };
 	if (c->policy)
 		config->policy = c->policy;
 	if (c->estimator)
@@ -180,13 +185,13 @@ static int find_policy(struct replay *r, struct cancel_pipeline_config *config)
 	*config = c->pipeline;
 	config->policy = cancel_policy_find(c->policy);
 	config->estimator = cancel_estimator_find(c->estimator);
-	if (!config->policy && !r->changes.policy) {
+	if (!config->policy && !r->changes.policy && !r->changes.defaults) {
 		snprintf(r->message, sizeof r->message,
 			"%.300s: the policy '%s' is the host's own: choose another with --policy",
 			r->path, c->policy);
 		return -1;
 	}
-	if (!config->estimator && !r->changes.estimator) {
+	if (!config->estimator && !r->changes.estimator && !r->changes.defaults) {
 		snprintf(r->message, sizeof r->message,
 			"%.300s: the estimator '%s' is the host's own: choose another with "
 			"--estimator",
@@ -221,7 +226,7 @@ static int begin_pipelines(struct replay *r)
 	free_pipelines(r);
 	if (find_policy(r, &config) != 0)
 		return -1;
-	if (replay_changes_any(&r->changes)) {
+	if (replay_changes_any(&r->changes) && !r->changes.alone) {
 		r->unchanged = make_pipeline(&config);
 		if (!r->unchanged)
 			return fail(r, "its configuration is out of range");

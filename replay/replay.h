@@ -16,6 +16,7 @@
 
 /* What is to be another than at recording. */
 struct replay_changes {
+	bool defaults; /* today's policy, estimator and thresholds in place of the recorded */
 	const struct cancel_policy *policy;	  /* NULL: as recorded */
 	const struct cancel_estimator *estimator; /* NULL: as recorded */
 	struct {
@@ -23,8 +24,8 @@ struct replay_changes {
 		uint32_t value;
 	} sets[REPLAY_SETS_MAX];
 	uint32_t set_count;
-	bool has_slo;
-	uint64_t slo_ns; /* of every task that bears one */
+	bool has_slo, alone; /* alone: without the verdict as it would be unchanged */
+	uint64_t slo_ns;     /* of every task that bears one */
 };
 
 /* 0, or -1 with one line in `message`. */

@@ -4,7 +4,8 @@
  *
  * A decision is right when its target is a culprit of the file at that time. An incident is found
  * when a decision is right about any of its culprits; the time to decide runs from the first of
- * them. Wrong decisions an hour are those in files without a culprit.
+ * them. Wrong decisions an hour are those in files without a culprit. The core is judged with its
+ * defaults of today, not with the thresholds of the recording.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,11 +52,11 @@ static struct tally *family_of(struct score *s, const char *name)
 }
 
 static const struct label_culprit *find_culprit(
-	const struct label_file *file, uint64_t task, uint64_t now_ms)
+	const struct label_file *file, uint64_t key, uint64_t now_ms)
 {
 	for (uint32_t i = 0; i < file->culprit_count; i++) {
 		const struct label_culprit *c = &file->culprits[i];
-		if (c->task == task && c->from_ms <= now_ms && now_ms <= c->to_ms)
+		if (c->key == key && c->from_ms <= now_ms && now_ms <= c->to_ms)
 			return c;
 	}
 	return NULL;
@@ -88,7 +89,7 @@ static int take_decision(struct score *s, const struct label_file *file, struct 
 	const struct replay *r, uint64_t *found)
 {
 	uint64_t now_ms = r->verdict.now_ns / NS_PER_MS;
-	const struct label_culprit *c = find_culprit(file, r->verdict.decision.target.task, now_ms);
+	const struct label_culprit *c = find_culprit(file, r->verdict.decision.target.key, now_ms);
 	if (!c) {
 		family->wrong++;
 		family->wrong_without += file->kind != LABEL_CULPRIT;
@@ -136,7 +137,10 @@ static int score_file(struct score *s, const char *folder, const struct label_fi
 	if (!r)
 		return -1;
 	snprintf(path, sizeof path, "%s/%s.rec", folder, file->name);
-	int status = replay_open(r, path, &s->request->changes);
+	struct replay_changes changes = s->request->changes;
+	changes.defaults = true;
+	changes.alone = true;
+	int status = replay_open(r, path, &changes);
 	if (status == 0)
 		status = score_replay(s, file, r);
 	snprintf(s->message, sizeof s->message, "%s", r->message[0] ? r->message : "no memory");
