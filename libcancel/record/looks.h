@@ -24,6 +24,8 @@
 #include "libcancel/record/bytes.h"
 #include "libcancel/record/fields.h"
 
+#define RECORD_EVENTS_MAX 4096u /* of one look; more are left out */
+
 struct record_slot {
 	uint64_t restart;  /* that it was last used after */
 	uint64_t look;	   /* that it was last in */

@@ -14,8 +14,7 @@
 #include "libcancel/record/looks.h"
 
 #define RECORD_MAGIC	   "cancel-record 1\n"
-#define RECORD_PIECE_BYTES 9u	  /* of a piece, before what it holds */
-#define RECORD_EVENTS_MAX  65536u /* of one look; more are left out */
+#define RECORD_PIECE_BYTES 9u /* of a piece, before what it holds */
 #define RECORD_TASKS_MAX   (1u << 20)
 
 enum record_piece {

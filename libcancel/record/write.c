@@ -101,8 +101,9 @@ static void write_events(
 {
 	static const uint64_t none[RECORD_event_count];
 	const struct record_past past = { .values = none, .now_ns = s->now_ns };
-	put_varint(out, l->event_count);
-	for (uint32_t i = 0; i < l->event_count; i++) {
+	uint32_t count = l->event_count < RECORD_EVENTS_MAX ? l->event_count : RECORD_EVENTS_MAX;
+	put_varint(out, count);
+	for (uint32_t i = 0; i < count; i++) {
 		uint64_t values[RECORD_event_count];
 		record_load(&record_tables[RECORD_EVENT], &l->events[i], values);
 		write_fields(out, RECORD_EVENT, &past, values);
