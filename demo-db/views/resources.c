@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resources.c - cancel_resources and cancel_held_back: what is contended, and why nobody was
  * cancelled for it. */
+#include "demo-db/server/dialect/signatures.h"
 #include "demo-db/server/session/services.h"
 #include "demo-db/views/view.h"
 
@@ -49,6 +50,27 @@ const struct view view_resources = { .name = "cancel_resources",
 		   "BIGINT, contention_pct FLOAT8, raw_metric BIGINT, calm BOOL, acquires BIGINT, "
 		   "waits BIGINT, wait_ms FLOAT8, hold_ms FLOAT8, evicted BIGINT",
 	.fill = fill_resources };
+
+/* ---- Quarantine ------------------------------------------------------------------------------ */
+
+static void fill_quarantine(struct services *services, struct view_rows *rows)
+{
+	struct cancel_quarantine list[CANCEL_QUARANTINE_MAX];
+	char text[SIGNATURE_TEXT_MAX];
+	size_t count = cancel_snapshot_quarantine(list, CANCEL_QUARANTINE_MAX);
+	uint64_t now_ns = cancel_now_ns();
+	(void)services;
+	for (size_t i = 0; i < count; i++) {
+		view_text(rows, signatures_find(list[i].signature, text) ? text : NULL);
+		view_ms(rows, list[i].until_ns > now_ns ? list[i].until_ns - now_ns : 0);
+		view_integer(rows, (int64_t)list[i].serial);
+		view_bool(rows, list[i].acted);
+	}
+}
+
+const struct view view_quarantine = { .name = "cancel_quarantine",
+	.columns = "statement TEXT, left_ms FLOAT8, serial BIGINT, kept_out BOOL",
+	.fill = fill_quarantine };
 
 /* ---- Held back ------------------------------------------------------------------------------- */
 

@@ -398,7 +398,8 @@ static const sqlite3_module read_only = MODULE(NULL);
 static const sqlite3_module writable = MODULE(update);
 
 static const struct view *const views[] = { &view_tasks, &view_holds, &view_resources,
-	&view_decisions, &view_held_back, &view_admission, &view_settings, &view_sessions };
+	&view_decisions, &view_held_back, &view_quarantine, &view_admission, &view_settings,
+	&view_sessions };
 #define VIEWS (sizeof views / sizeof *views)
 
 bool views_are_guarded(const char *name)

@@ -48,7 +48,7 @@ struct view {
 };
 
 extern const struct view view_tasks, view_holds, view_resources, view_decisions, view_held_back,
-	view_admission, view_settings, view_sessions;
+	view_quarantine, view_admission, view_settings, view_sessions;
 
 /* All views and functions, on a new connection: 0 or an SQLite error. `arg` is the services. */
 int views_install(void *arg, sqlite3 *db);

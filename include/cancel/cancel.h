@@ -166,6 +166,10 @@ struct cancel_task_options { /* zero = default */
 	void *action_arg;
 	uint64_t start_ns; /* 0: now; else cancel_now_ns() of its arrival: the episode opens
 			      there, so that time spent in a socket or queue is latency too */
+	uint64_t origin;   /* 0: the signature. Cancels of one origin that comes back are counted
+			    together, and it may be kept out (cancel_quarantined): a client and
+			    what it runs, hashed. Never a user or an address alone: others share
+			    it */
 };
 
 enum cancel_unbind {

@@ -146,6 +146,17 @@ struct cancel_decision_record {
 	char stack[CANCEL_STACK_MAX]; /* a frame a line, where it saw the request; "" none yet */
 };
 
+#define CANCEL_QUARANTINE_MAX 64 /* origins; a full list forgets the oldest */
+
+/* An origin that is to be kept out, because its cancels would go on: quarantine_ms. In monitor mode
+ * (acted: false) it only would be. */
+struct cancel_quarantine {
+	uint64_t origin;    /* as its task's options said, or its signature */
+	uint64_t signature; /* of the task that was decided last */
+	uint64_t until_ns, serial;
+	bool acted;
+};
+
 /* Runs on the controller thread; must not block and must not start, stop or free anything. The
  * record is valid during the call. */
 typedef void (*cancel_listener)(
@@ -172,6 +183,13 @@ CANCEL_API const char *cancel_counter_text(enum cancel_counter counter);
 
 /* Up to `capacity` of the last decisions, newest first; returns how many. */
 CANCEL_API size_t cancel_recent_decisions(struct cancel_decision_record *records, size_t capacity);
+
+/* Until when (cancel_now_ns) the host should refuse what comes from this origin; 0: it is welcome.
+ * To be asked before a request gets anything others wait for. The decision that began it is the event:
+ * its quarantine_until_ns says so, and its text. Any thread; one load while nobody is kept out. */
+CANCEL_API uint64_t cancel_quarantined(uint64_t origin);
+/* Up to `capacity` of those kept out now; returns how many. */
+CANCEL_API size_t cancel_snapshot_quarantine(struct cancel_quarantine *list, size_t capacity);
 
 /* One listener of each kind; NULL removes it and waits until it is not running (do not call from
  * the listener itself). May be set before start; survives stop. */
@@ -246,6 +264,19 @@ static inline size_t cancel_recent_decisions(
 	struct cancel_decision_record *records, size_t capacity)
 {
 	(void)records;
+	(void)capacity;
+	return 0;
+}
+
+static inline uint64_t cancel_quarantined(uint64_t origin)
+{
+	(void)origin;
+	return 0;
+}
+
+static inline size_t cancel_snapshot_quarantine(struct cancel_quarantine *list, size_t capacity)
+{
+	(void)list;
 	(void)capacity;
 	return 0;
 }

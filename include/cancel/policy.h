@@ -118,6 +118,7 @@ struct cancel_ledger_task {
 	uint64_t active_ns;	   /* cumulative time in episodes, the open one included */
 	uint64_t progress_done, progress_expected; /* GetNext: rows examined, rows expected */
 	uint64_t rollback_ns; /* the host's guess of what undoing would take, 0 unknown */
+	uint64_t origin;      /* cancels of one are counted together; 0: those of a signature */
 	uint32_t slot;	      /* dense index < task_limit: matches tasks of two ledgers in O(1) */
 	uint32_t first_entry;
 	uint8_t entry_count;
@@ -257,7 +258,12 @@ const struct cancel_estimator *cancel_estimator_find(const char *name);
 		"share of its delay")                                                              \
 	X(drain_wait_ms, 10000, 1, 3600000,                                                        \
 		"how long a target that has answered is waited for while what it was blamed for "  \
-		"still chokes")
+		"still chokes")                                                                    \
+	X(origin_cancels, 3, 1, 1000,                                                              \
+		"cancels of one origin that keeps coming back within a minute of the last")        \
+	X(helpless_cancels, 8, 1, 64,                                                              \
+		"cancels in a minute of what came back or without effect, before cancelling "      \
+		"stops")
 
 /* Zero means the default, given in brackets or in the row of the threshold. struct_size must be
  * set; a shorter structure of an older caller means defaults for the rest, and what a longer one of
@@ -302,6 +308,7 @@ enum cancel_cause { /* why a task, or a verdict, was held back */
 	CANCEL_CAUSE_ACTION_STUCK,	/* a cancel action runs over its limit */
 	CANCEL_CAUSE_POLICY,		/* the policy chose nobody */
 	CANCEL_CAUSE_IGNORES_CANCELS,	/* it has ignored two and is left alone */
+	CANCEL_CAUSE_CANCELS_DO_NOT_HELP, /* it came back after several, or several had no effect */
 	CANCEL_CAUSE_IDLE_HOLDER, /* it holds and does nothing, and its host can end no session */
 	CANCEL_CAUSE_COUNT,
 };
@@ -315,6 +322,7 @@ enum cancel_strength { /* what it takes to stop a task */
 
 struct cancel_candidate {
 	uint64_t task, key, sequence, signature; /* as in the ledger */
+	uint64_t origin;			 /* likewise, the signature where there is none */
 	uint8_t class_index, flags;
 	enum cancel_cause held_back; /* NONE: eligible */
 	bool dominated;		     /* another gains no less anywhere and more somewhere */

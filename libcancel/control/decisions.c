@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "libcancel/control/log.h"
+#include "libcancel/control/quarantine.h"
 #include "libcancel/control/recording.h"
 #include "libcancel/diag/journal.h"
 #include "libcancel/diag/probes.h"
@@ -114,6 +115,7 @@ static void take_decision(const struct cancel_verdict *v)
 	r->outcome.task = d->target.task;
 	r->outcome.times.decided_ns = v->now_ns;
 	text_of_decision(d, &library_names, r->text);
+	quarantine_take(d);
 	record_count++;
 	pthread_mutex_unlock(&lock);
 	count(CANCEL_COUNT_decisions);

@@ -19,6 +19,7 @@
 #include "libcancel/control/decisions.h"
 #include "libcancel/control/deliver.h"
 #include "libcancel/control/log.h"
+#include "libcancel/control/quarantine.h"
 #include "libcancel/control/recording.h"
 #include "libcancel/control/rerun.h"
 #include "libcancel/control/slo_learner.h"
@@ -45,6 +46,7 @@ static void before_fork(void)
 	pthread_mutex_lock(&lifecycle);
 	controller_lock_for_fork();
 	decisions_lock_for_fork();
+	quarantine_lock_for_fork();
 	rerun_lock_for_fork();
 	resources_lock();
 	deliver_lock_for_fork();
@@ -61,6 +63,7 @@ static void after_fork(bool child)
 	deliver_unlock_after_fork(child);
 	resources_unlock();
 	rerun_unlock_after_fork(child);
+	quarantine_unlock_after_fork();
 	decisions_unlock_after_fork(child);
 	controller_unlock_after_fork(child);
 	pthread_mutex_unlock(&lifecycle);
@@ -127,6 +130,7 @@ static void forget_last_run(void)
 	count_reset();
 	log_forget();
 	decisions_forget();
+	quarantine_forget();
 	rerun_forget();
 	totals_reset();
 	if (!tasks_alive())

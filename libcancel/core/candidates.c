@@ -23,6 +23,13 @@ static bool holds(const struct inputs *in, const struct cancel_ledger_task *t)
 	return false;
 }
 
+static bool is_spent(const struct inputs *in, const struct cancel_ledger_task *t)
+{
+	return returning_is_spent(in->returning, in->settings,
+		returning_origin(t->origin, t->signature), t->class_index,
+		in->history->tasks[t->slot].seen_since_ns, in->window->now_ns);
+}
+
 /* Whether a task may be cancelled at all, whatever it did. */
 static enum cancel_cause exclusion_cause(
 	const struct inputs *in, const struct cancel_ledger_task *t)
@@ -38,6 +45,8 @@ static enum cancel_cause exclusion_cause(
 		return CANCEL_CAUSE_ALREADY_CANCELLED;
 	if (t->state == CANCEL_BLOCKED)
 		return CANCEL_CAUSE_BLOCKED;
+	if (in->settings->act && is_spent(in, t))
+		return CANCEL_CAUSE_CANCELS_DO_NOT_HELP;
 	if (t->episode_start_ns == 0 && !(t->flags & CANCEL_ENDS_SESSION) && holds(in, t))
 		return CANCEL_CAUSE_IDLE_HOLDER;
 	if (marks & MARK_NAMED && !in->settings->act)
@@ -79,6 +88,7 @@ static void fill(const struct inputs *in, const uint32_t weight_ppm[CANCEL_RESOU
 		.key = t->key,
 		.sequence = t->sequence,
 		.signature = t->signature,
+		.origin = returning_origin(t->origin, t->signature),
 		.class_index = t->class_index,
 		.flags = t->flags,
 		.age_ns = input->age_ns,

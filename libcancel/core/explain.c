@@ -27,6 +27,7 @@ const char *cancel_cause_name(enum cancel_cause cause)
 		CAUSE(ACTION_STUCK, "action-stuck"),
 		CAUSE(POLICY, "policy"),
 		CAUSE(IGNORES_CANCELS, "ignores-cancels"),
+		CAUSE(CANCELS_DO_NOT_HELP, "cancels-do-not-help"),
 		CAUSE(IDLE_HOLDER, "idle-holder"),
 	};
 	return (uint32_t)cause < CANCEL_CAUSE_COUNT ? names[cause] : "unknown";

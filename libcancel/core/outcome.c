@@ -186,10 +186,23 @@ static void note_effect(
 		&record->effect, &o->drains, fixed_minus(times->effective_ns, times->released_ns));
 }
 
+static void note_helpless(struct outcomes *o, struct outcome_record *record,
+	const struct settings *s, const struct effect_view *view)
+{
+	uint64_t released_ns = record->outcome.times.released_ns;
+	if (record->helpless || !awaits_effect(record) ||
+		fixed_minus(view->window->now_ns, released_ns) <
+			effect_wait_ns(&record->effect, &o->drains, view, s))
+		return;
+	record->helpless = true;
+	o->fresh_helpless++;
+}
+
 void outcomes_step(struct outcomes *o, struct history *h, const struct detect *detect,
 	const struct settings *s, const struct effect_view *view)
 {
 	uint64_t now_ns = view->window->now_ns;
+	o->fresh_helpless = 0;
 	for (uint32_t i = 0; i < CANCEL_CANDIDATES_MAX; i++) {
 		struct outcome_record *record = &o->records[i];
 		struct cancel_outcome *out = &record->outcome;
@@ -200,6 +213,7 @@ void outcomes_step(struct outcomes *o, struct history *h, const struct detect *d
 		if (record->missing >= GONE_AFTER)
 			note_end(o, record, now_ns);
 		note_effect(o, record, view);
+		note_helpless(o, record, s, view);
 		if (detect->ended && times->recovered_ns == 0) {
 			times->recovered_ns = fixed_max(detect->recovered_ns, times->decided_ns);
 			record->changed = true;

@@ -21,6 +21,7 @@ struct outcome_record {
 	bool ended;
 	bool changed; /* since last reported */
 	struct effect effect;
+	bool helpless; /* it has been waited for in vain */
 };
 
 struct outcomes {
@@ -29,6 +30,7 @@ struct outcomes {
 	uint64_t releases_ns[RELEASES_MAX]; /* decision to release */
 	uint32_t release_count, next_release;
 	struct drains drains;
+	uint32_t fresh_helpless; /* cancels given up on in this step: nobody got on by them */
 };
 
 /* A new decision; its outcome is first reported by the next step. */

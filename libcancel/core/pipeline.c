@@ -229,8 +229,8 @@ static void decide(struct cancel_pipeline *p, const struct cancel_ledger *ledger
 	d->held_back[CANCEL_CAUSE_NONE] = 0;
 	list_contenders(c, choice, d);
 	find_runner_up(p, choice, winner, &d->runner_up);
-	d->returning = !d->escalation && returning_note(&p->returning, &d->target, d->serial);
-	if (d->target.signature && p->settings.quarantine_ms)
+	d->returning = !d->escalation && returning_note(&p->returning, d, past->seen_since_ns);
+	if (d->target.origin && p->settings.quarantine_ms)
 		d->quarantine_until_ns = d->decided_ns + p->settings.quarantine_ms * NS_PER_MS;
 	past->marks |= d->acted ? MARK_ASKED : MARK_NAMED;
 	pace_spend(&p->pace, d->decided_ns);
@@ -263,7 +263,8 @@ static void choose_target(struct cancel_pipeline *p, const struct cancel_ledger 
 		.attribution = &p->attribution,
 		.contention = &p->contention,
 		.classes = &p->classes,
-		.outcomes = &p->outcomes };
+		.outcomes = &p->outcomes,
+		.returning = &p->returning };
 	const struct effect_view view = view_of(p, ledger);
 	struct cancel_choice choice;
 	int winner;
@@ -293,6 +294,13 @@ static bool awaits_release(const struct cancel_pipeline *p)
 	       (outcomes_just_released(&p->outcomes, now_ns) && detect_drains(&p->detect));
 }
 
+/* One cancel after the other, and it does not get better: another would not either. */
+static void give_up(struct cancel_verdict *v)
+{
+	v->overload = CANCEL_REGULAR;
+	v->held_back = CANCEL_CAUSE_CANCELS_DO_NOT_HELP;
+}
+
 static void judge_window(
 	struct cancel_pipeline *p, const struct cancel_ledger *ledger, struct cancel_verdict *v)
 {
@@ -313,6 +321,8 @@ static void judge_window(
 		v->held_back = CANCEL_CAUSE_ACTION_STUCK;
 	else if (awaits_release(p))
 		v->held_back = CANCEL_CAUSE_AWAIT_RELEASE;
+	else if (returning_is_helpless(&p->returning, &p->settings, p->window.now_ns))
+		give_up(v);
 	else
 		choose_target(p, ledger, contended_mask, v);
 }
@@ -334,6 +344,8 @@ void cancel_pipeline_step(
 	detect_step(&p->detect, &p->window, &p->settings, p->attribution.stuck);
 	const struct effect_view view = view_of(p, ledger);
 	outcomes_step(&p->outcomes, &p->history, &p->detect, &p->settings, &view);
+	for (uint32_t i = 0; i < p->outcomes.fresh_helpless; i++)
+		returning_note_helpless(&p->returning, ledger->now_ns);
 	outcomes_report(&p->outcomes, v);
 	judge_window(p, ledger, v);
 	contention_learn(&p->contention, &p->attribution, &p->window, p->detect.suspicious);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owns the list of signatures that were cancelled. */
+/* Owns the list of origins that were cancelled. */
 #include "libcancel/core/returning.h"
 
-static struct returning_record *find(struct returning *r, const struct cancel_candidate *target)
+#include "libcancel/base/fixed.h"
+
+#define HORIZON_NS 60000000000ull /* who stays away for so long has not come back */
+
+static struct returning_record *find(struct returning *r, uint64_t origin, uint8_t class_index)
 {
 	for (uint32_t i = 0; i < r->count; i++) {
-		if (r->records[i].signature == target->signature &&
-			r->records[i].class_index == target->class_index)
+		if (r->records[i].origin == origin && r->records[i].class_index == class_index)
 			return &r->records[i];
 	}
 	return NULL;
@@ -24,21 +27,61 @@ static struct returning_record *make_room(struct returning *r)
 	return oldest;
 }
 
-bool returning_note(struct returning *r, const struct cancel_candidate *target, uint64_t serial)
+/* It was not there yet when the last one was cancelled. */
+static bool came_back(const struct returning_record *record, uint64_t since_ns, uint64_t now_ns)
 {
+	return since_ns > record->decided_ns && now_ns - record->decided_ns < HORIZON_NS;
+}
+
+void returning_note_helpless(struct returning *r, uint64_t now_ns)
+{
+	r->helpless_ns[r->helpless_count++ % HELPLESS_MAX] = now_ns;
+}
+
+bool returning_note(struct returning *r, const struct cancel_decision *d, uint64_t since_ns)
+{
+	const struct cancel_candidate *target = &d->target;
 	struct returning_record *record;
+	uint32_t cancels = d->acted;
 	bool known;
-	if (target->signature == 0)
+	if (target->origin == 0)
 		return false;
-	record = find(r, target);
+	record = find(r, target->origin, target->class_index);
 	known = record && record->task != target->task;
+	if (record && fixed_minus(d->decided_ns, record->decided_ns) < HORIZON_NS)
+		cancels =
+			record->cancels + (d->acted && came_back(record, since_ns, d->decided_ns));
+	if (record && d->acted && record->cancels && came_back(record, since_ns, d->decided_ns))
+		returning_note_helpless(r, d->decided_ns);
 	if (!record)
 		record = make_room(r);
 	*record = (struct returning_record){
-		.signature = target->signature,
-		.serial = serial,
+		.origin = target->origin,
+		.serial = d->serial,
 		.task = target->task,
+		.decided_ns = d->decided_ns,
+		.cancels = cancels ? cancels : d->acted,
 		.class_index = target->class_index,
 	};
 	return known;
+}
+
+bool returning_is_spent(const struct returning *r, const struct settings *s, uint64_t origin,
+	uint8_t class_index, uint64_t since_ns, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < r->count && origin; i++) {
+		const struct returning_record *record = &r->records[i];
+		if (record->origin == origin && record->class_index == class_index)
+			return record->cancels >= s->origin_cancels &&
+			       came_back(record, since_ns, now_ns);
+	}
+	return false;
+}
+
+bool returning_is_helpless(const struct returning *r, const struct settings *s, uint64_t now_ns)
+{
+	uint32_t recent = 0;
+	for (uint32_t i = 0; i < HELPLESS_MAX && i < r->helpless_count; i++)
+		recent += now_ns - r->helpless_ns[i] < HORIZON_NS;
+	return recent >= s->helpless_cancels;
 }

@@ -9,6 +9,7 @@
 #include "libcancel/core/contention.h"
 #include "libcancel/core/estimate.h"
 #include "libcancel/core/outcome.h"
+#include "libcancel/core/returning.h"
 #include "libcancel/core/settings.h"
 
 /* What the choice of candidates reads. */
@@ -22,6 +23,7 @@ struct inputs {
 	const struct contention *contention;
 	const struct class_history *classes;
 	const struct outcomes *outcomes;
+	const struct returning *returning;
 };
 
 struct usage {

@@ -261,9 +261,10 @@ static void take_task(struct pass *p)
 			replaced = past->end;
 			mark |= SEEN_REPLACED;
 		}
-		*past = (struct past_task){
-			.id = t->id, .advanced_ns = p->w->now_ns, .replaced = replaced
-		};
+		*past = (struct past_task){ .id = t->id,
+			.seen_since_ns = p->w->now_ns,
+			.advanced_ns = p->w->now_ns,
+			.replaced = replaced };
 	}
 	*seen = mark;
 	past->first_wait = past->first_use = NONE;

@@ -54,6 +54,7 @@ struct past_task {
 	uint64_t id;
 	struct past_end end;		/* of this task, as of its last ledger */
 	struct past_end replaced;	/* of the one whose slot it took in the present window */
+	uint64_t seen_since_ns;		/* the first ledger that had it */
 	uint64_t done, advanced_ns;	/* progress, and when it last grew */
 	uint32_t first_wait, first_use; /* lists of the present window */
 	uint8_t entry_count;

@@ -51,7 +51,7 @@ static uint32_t main_resource(const struct cancel_decision *d)
 void text_of_decision(
 	const struct cancel_decision *d, const struct text_names *names, char text[CANCEL_TEXT_MAX])
 {
-	char task[80], resource[CANCEL_NAME_MAX], runner_up[48] = "";
+	char task[80], resource[CANCEL_NAME_MAX], runner_up[48] = "", quarantine[48] = "";
 	uint32_t r = main_resource(d);
 	task_name(
 		task, sizeof task, names, d->target.key, d->target.sequence, d->target.class_index);
@@ -59,9 +59,15 @@ void text_of_decision(
 	if (d->runner_up.task)
 		snprintf(runner_up, sizeof runner_up, "; runner-up %.2f",
 			whole(d->runner_up.gain_micro[r]));
-	snprintf(text, CANCEL_TEXT_MAX, "%s %s: %u %% of execution time lost to %s; gain %.2f%s%s",
-		task, what_happened(d), percent(d->contention_ppm[r]), resource,
-		whole(d->target.gain_micro[r]), runner_up, d->returning ? "; it has returned" : "");
+	if (d->quarantine_until_ns > d->decided_ns)
+		snprintf(quarantine, sizeof quarantine, "; its origin %s kept out for %.1f s",
+			d->acted ? "is" : "would be",
+			(double)(d->quarantine_until_ns - d->decided_ns) / 1e9);
+	snprintf(text, CANCEL_TEXT_MAX,
+		"%s %s: %u %% of execution time lost to %s; gain %.2f%s%s%s", task,
+		what_happened(d), percent(d->contention_ppm[r]), resource,
+		whole(d->target.gain_micro[r]), runner_up, d->returning ? "; it has returned" : "",
+		quarantine);
 }
 
 void text_of_excluded(

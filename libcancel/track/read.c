@@ -143,6 +143,10 @@ static void read_task(
 		.state = (uint8_t)public_state(state_in(word)),
 		.flags = load_acquire(&s->flags),
 	};
+	if (t->flags & SLOT_HAS_ORIGIN) {
+		t->flags &= (uint8_t)~SLOT_HAS_ORIGIN;
+		t->origin = load_relaxed(&s->cold->origin);
+	}
 	t->rank = load_relaxed(&library_state.classes[t->class_index % CANCEL_CLASSES_MAX].rank);
 }
 

@@ -83,6 +83,8 @@ struct slot {
 };
 _Static_assert(sizeof(struct slot) == 1024, "a slot is 1 KiB");
 
+#define SLOT_HAS_ORIGIN (1u << 7) /* of `flags`: no host sets that bit, and no ledger shows it */
+
 /* What no hot call touches in a well-behaved task. */
 struct slot_cold {
 	_Alignas(CACHE_LINE_BYTES) cancel_action
@@ -98,6 +100,7 @@ struct slot_cold {
 	_Atomic uint32_t reason;       /* delivery, in DELIVERING: of the last decision … */
 	_Atomic uint64_t blamed_mask;
 	_Atomic uint64_t delivered_ns;
+	_Atomic uint64_t origin;  /* where SLOT_HAS_ORIGIN is set */
 	_Atomic uint64_t ignores; /* controller: the task of this id ignored two cancels */
 	uint64_t stopped_ns;	  /* owner only: saw its request, or gave its holds back */
 	uint64_t pending_evictor; /* the stall to charge next, see eviction.c; owner only */

@@ -155,7 +155,7 @@ static void a_connection_of_many_short_statements_is_found(void **state)
 	while (decided(holder.process, "%") == 0 && patience_now_ns() < end_ns) {
 		wire_send_query(&holder,
 			"update t set n = (with recursive c(i) as (select 1 union all select i + 1 "
-			"from c where i < 20000) select count(*) from c)");
+			"from c where i < 60000) select count(*) from c)");
 		for (int i = 0; i < READERS; i++)
 			wire_send_query(&readers[i], "update t set n = n + 1");
 		for (int i = 0; i < READERS; i++)
@@ -166,6 +166,60 @@ static void a_connection_of_many_short_statements_is_found(void **state)
 	stop();
 }
 
+/* A client that takes the table and does nothing, again and again; others want it, too. */
+static const char *choke(void)
+{
+	wire_query(&holder, "begin");
+	const char *said = wire_query(&holder, "lock table t");
+	if (strstr(said, "E("))
+		return said;
+	for (int i = 0; i < READERS; i++)
+		wire_send_query(&readers[i], "select count(*) from t");
+	return said;
+}
+
+static void everybody_is_served(void)
+{
+	for (int i = 0; i < READERS; i++)
+		assert_non_null(strstr(wire_talk(&readers[i]), "C(SELECT 1) Z(I)"));
+}
+
+static void cancels_that_do_not_help_come_to_an_end(void **state)
+{
+	(void)state;
+	start();
+	for (int round = 0; round < 3; round++) {
+		choke();
+		everybody_is_served();
+		wire_query(&holder, "rollback");
+	}
+	choke();
+	wait_until("select verdicts > 0 as t from cancel_held_back where cause = "
+		   "'cancels-do-not-help'");
+	wire_query(&holder, "rollback");
+	everybody_is_served();
+	assert_int_equal(decided(holder.process, "%"), 3);
+	stop();
+}
+
+static void what_is_in_quarantine_is_refused(void **state)
+{
+	(void)state;
+	start_with("cancel.quarantine_ms=3600000");
+	choke();
+	everybody_is_served();
+	wire_query(&holder, "rollback");
+	assert_string_equal(choke(), "E(53000) Z(E)");
+	assert_non_null(strstr(holder.last_hint, "Retry after 3"));
+	assert_non_null(
+		strstr(wire_query(&boss, "select statement, kept_out from cancel_quarantine"),
+			"D(lock table t,t)"));
+	wire_query(&holder, "rollback");
+	assert_non_null(strstr(wire_query(&holder, "select count(*) from t"), "C(SELECT 1)"));
+	assert_int_equal(decided(holder.process, "%its origin is kept out%"), 1);
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +227,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_transaction_is_known_by_what_it_does, clean),
 		cmocka_unit_test_teardown(another_transaction_has_not_returned, clean),
 		cmocka_unit_test_teardown(a_connection_of_many_short_statements_is_found, clean),
+		cmocka_unit_test_teardown(cancels_that_do_not_help_come_to_an_end, clean),
+		cmocka_unit_test_teardown(what_is_in_quarantine_is_refused, clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,10 @@
 #include "demo-db/server/session/admit.h"
 #include "demo-db/server/session/backend.h"
 #include "demo-db/server/session/services.h"
+#include "demo-db/server/session/query_errors.h"
 #include "common/hash.h"
 
+#include <cancel/observe.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -173,4 +175,17 @@ void admit_ended(struct backend *backend)
 void admit_forget(struct backend *backend)
 {
 	(void)release(backend);
+}
+
+bool admit_keeps_out(struct backend *backend)
+{
+	uint64_t until_ns = cancel_quarantined(backend->query.statement->signature);
+	uint64_t now_ns = cancel_now_ns();
+	char hint[96];
+	if (until_ns <= now_ns)
+		return false;
+	snprintf(hint, sizeof hint, "Retry after %llu ms; see cancel_quarantine.",
+		(unsigned long long)((until_ns - now_ns) / 1000000 + 1));
+	return query_fail(backend, "53000",
+		"this statement was cancelled for choking the server and is kept out", hint);
 }

@@ -30,5 +30,8 @@ enum priority admit_priority(struct backend *backend, enum priority kind);
 void admit_tell_level(struct backend *backend, uint64_t now_ns);
 /* The client leaves. */
 void admit_forget(struct backend *backend);
+/* The statement was cancelled for choking the server and keeps coming back: it is refused before it
+ * gets hold of anything. */
+bool admit_keeps_out(struct backend *backend);
 
 #endif

@@ -308,6 +308,8 @@ static bool step_ask(struct backend *backend)
 		}
 		return true;
 	}
+	if (!ends && admit_keeps_out(backend))
+		return true;
 	q->priority = admit_priority(backend, q->statement->kind.priority);
 	if (!query_is_held(q))
 		backend_watch_statement(backend);

@@ -193,6 +193,34 @@ static void what_was_held_back_reads_as_one_line(void **state)
 
 static uint32_t told[CANCEL_CHANGE_FINAL + 1];
 
+static void an_origin_in_quarantine_is_told_by_a_call_and_an_event(void **state)
+{
+	struct cancel_quarantine list[CANCEL_QUARANTINE_MAX];
+	uint64_t until_ns = cancel_now_ns() + 3600000000000u;
+	(void)state;
+	assert_int_equal(stopCancel(), 0); /* here the test stands in for the controller */
+	assert_int_equal(cancel_quarantined(77), 0);
+	for (int acted = 0; acted <= 1; acted++) {
+		static struct cancel_decision_record record;
+		a_decision(1 + (uint64_t)acted);
+		verdict.decision.acted = acted;
+		verdict.decision.target.origin = 77;
+		verdict.decision.decided_ns = until_ns - 10000000000u;
+		verdict.decision.quarantine_until_ns = until_ns;
+		decisions_take(&verdict);
+		assert_int_equal(cancel_quarantined(77), acted ? until_ns : 0);
+		assert_int_equal(cancel_quarantined(78), 0);
+		assert_int_equal(cancel_snapshot_quarantine(list, CANCEL_QUARANTINE_MAX), 1);
+		assert_int_equal(list[0].acted, acted);
+		assert_int_equal(cancel_recent_decisions(&record, 1), 1);
+		assert_non_null(strstr(record.text, acted ? "; its origin is kept out for 10.0 s"
+							  : "would be kept out for 10.0 s"));
+	}
+	decisions_forget();
+	start_with((struct cancel_config){ .window_ms = 10 });
+	assert_int_equal(cancel_quarantined(77), 0); /* a new start forgets */
+}
+
 static void a_task_that_ignores_its_cancels_is_told_of_once_and_shown(void **state)
 {
 	struct cancel_task task = parked(812);
@@ -375,6 +403,7 @@ int main(void)
 		EACH(resource_names_are_found_by_index),
 		EACH(a_decision_reads_as_one_line),
 		EACH(what_was_held_back_reads_as_one_line),
+		EACH(an_origin_in_quarantine_is_told_by_a_call_and_an_event),
 		EACH(a_task_that_ignores_its_cancels_is_told_of_once_and_shown),
 		cmocka_unit_test(records_follow_their_decision),
 		cmocka_unit_test(the_last_decisions_are_kept_newest_first),

@@ -46,6 +46,7 @@ static void options_are_seen(void **state)
 		.signature = 8,
 		.slo_ns = 9,
 		.rollback_ns = 10,
+		.origin = 11,
 		.class_index = 1,
 		.flags = CANCEL_CANCELLABLE,
 	};
@@ -55,6 +56,7 @@ static void options_are_seen(void **state)
 	assert_int_equal(seen.task.id, task.id);
 	assert_int_equal(seen.task.key, 7);
 	assert_int_equal(seen.task.signature, 8);
+	assert_int_equal(seen.task.origin, 11);
 	assert_int_equal(seen.task.slo_ns, 9);
 	assert_int_equal(seen.task.rollback_ns, 10);
 	assert_int_equal(seen.task.class_index, 1);
