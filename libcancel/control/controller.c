@@ -17,6 +17,7 @@
 #include "libcancel/control/decisions.h"
 #include "libcancel/control/deliver.h"
 #include "libcancel/control/log.h"
+#include "libcancel/control/quarantine.h"
 #include "libcancel/control/recording.h"
 #include "libcancel/control/rerun.h"
 #include "libcancel/control/slo_learner.h"
@@ -188,6 +189,8 @@ static void turn(void)
 	ledger->action_stuck = c.action_stuck;
 	cancel_pipeline_step(c.pipeline, ledger, &c.verdict);
 	recording_take(ledger, &c.verdict);
+	if (c.verdict.decided)
+		quarantine_take(&c.verdict.decision); /* before its client can be back */
 	carry_out(&c.verdict);
 	apply_precision(c.verdict.precise);
 	uint64_t took_ns = clock_precise_ns() - now_ns;

@@ -115,7 +115,7 @@ static void take_decision(const struct cancel_verdict *v)
 	r->outcome.task = d->target.task;
 	r->outcome.times.decided_ns = v->now_ns;
 	text_of_decision(d, &library_names, r->text);
-	quarantine_take(d);
+	quarantine_take(d); /* acted or not is known now */
 	record_count++;
 	pthread_mutex_unlock(&lock);
 	count(CANCEL_COUNT_decisions);

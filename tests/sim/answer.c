@@ -63,7 +63,9 @@ double answer_number(json_t *row, const char *column)
 int64_t answer_whole(json_t *row, const char *column)
 {
 	json_t *cell = json_object_get(row, column);
-	return json_is_integer(cell) ? json_integer_value(cell) : -1;
+	if (!json_is_integer(cell)) /* "never" is no number, and smaller than none */
+		fail_msg("%s is not a whole number", column);
+	return json_integer_value(cell);
 }
 
 const char *answer_word(json_t *row, const char *column)

@@ -16,7 +16,7 @@ json_t *answer_rows(json_t *root, const char *table);
 /* The first row whose columns are as asked: "column=text;column=text". A flag is yes or no. */
 json_t *answer_row(json_t *rows, const char *conditions);
 double answer_number(json_t *row, const char *column);
-int64_t answer_whole(json_t *row, const char *column); /* -1 where it is no whole number */
+int64_t answer_whole(json_t *row, const char *column); /* fails where it is none: "never" */
 const char *answer_word(json_t *row, const char *column);
 bool answer_yes(json_t *row, const char *column);
 

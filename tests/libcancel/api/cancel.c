@@ -144,9 +144,12 @@ static void the_task_that_keeps_the_lock_is_cancelled(void **state)
 {
 	pthread_t threads[VICTIMS + 1];
 	struct cancel_counters counters;
+	struct cancel_status status;
 	(void)state;
 	begin(CANCEL_ACT, threads);
 	struct cancel_decision_record r = wait_for(released);
+	/* and off again once all is well */
+	WAIT_UNTIL((cancel_read_status(&status), !status.precise));
 	end(threads);
 	assert_true(load_relaxed(&action_ran));
 	assert_true(load_relaxed(&culprit_saw));
@@ -168,8 +171,12 @@ static void in_monitor_mode_it_is_only_named(void **state)
 {
 	pthread_t threads[VICTIMS + 1];
 	(void)state;
+	struct cancel_status status;
 	begin(CANCEL_MONITOR, threads);
 	struct cancel_decision_record r = wait_for(decided);
+	/* the detector has turned the stamps of every event on by itself */
+	cancel_read_status(&status);
+	assert_true(status.precise);
 	end(threads);
 	assert_int_equal(r.decision.target.key, CULPRIT_KEY);
 	assert_false(r.decision.acted);
