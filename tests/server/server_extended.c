@@ -141,7 +141,7 @@ static void statements_keep_their_names(void **state)
 	wire_parse(&client, "s", "select a from t where id = $1");
 	wire_describe(&client, 'S', "s");
 	wire_sync(&client);
-	assert_said("1 t(23) T(a:23) Z(I)");
+	assert_said("1 t(20) T(a:23) Z(I)");
 	for (int i = 0; i < 3; i++) {
 		wire_bind(&client, "", "s", values, 1, 0);
 		wire_execute(&client, "", 0);

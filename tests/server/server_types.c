@@ -168,7 +168,7 @@ static void a_value_comes_in_its_binary_form(void **state)
 	wire_execute(&client, "", 0);
 	wire_sync(&client);
 	assert_string_equal(wire_talk(&client), "1 2 D(" UUID_FORM ",{},\1{},\xff\xff\xff\xff,n,"
-						"2024-02-29) C(SELECT 1) Z(I)");
+						") C(SELECT 1) Z(I)"); /* 8825 days */
 }
 
 static void a_value_is_taken_in_its_binary_form(void **state)

@@ -245,9 +245,76 @@ static void columns_answer_their_declared_type(void **state)
 	assert_int_equal(value_pg_type("bigserial", DB_NULL), PG_INT8);
 }
 
+/* As PostgreSQL 15 sends them. */
+static const struct {
+	enum pg_type type;
+	const char *text;
+	int scale;
+	uint8_t bytes;
+	const char *form;
+} forms[] = {
+	{ PG_NUMERIC, "12345.678", -1, 14, "\0\3\0\1\0\0\0\3\0\1\x09\x29\x1a\x7c" },
+	{ PG_NUMERIC, "-0.00010", -1, 10, "\0\1\xff\xff\x40\0\0\5\0\1" },
+	{ PG_NUMERIC, "0.00", -1, 8, "\0\0\0\0\0\0\0\2" },
+	{ PG_NUMERIC, "NaN", -1, 8, "\0\0\0\0\xc0\0\0\0" },
+	{ PG_NUMERIC, "100000000", -1, 10, "\0\1\0\2\0\0\0\0\0\1" },
+	{ PG_DATE, "2024-02-29", -1, 4, "\0\0\x22\x79" },
+	{ PG_DATE, "1999-12-31", -1, 4, "\xff\xff\xff\xff" },
+	{ PG_DATE, "infinity", -1, 4, "\x7f\xff\xff\xff" },
+	{ PG_TIMESTAMP, "2000-01-02 00:00:01.5", -1, 8, "\0\0\0\x14\x1d\xee\x43\x60" },
+	{ PG_TIMESTAMPTZ, "1999-12-31 23:59:59.999999+00", -1, 8,
+		"\xff\xff\xff\xff\xff\xff\xff\xff" },
+};
+
+static void numbers_and_dates_have_postgresql_s_binary_form(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		const struct wire_column column = { .type = forms[i].type, .format = 1 };
+		struct wire_out out = { 0 };
+		struct db_value value = { DB_TEXT, .length = (uint32_t)strlen(forms[i].text),
+			.data = forms[i].text };
+		assert_true(value_fits(value, &column));
+		value_write(&out, value, &column);
+		assert_int_equal(out.bytes, forms[i].bytes + 4);
+		assert_memory_equal(out.data + 4, forms[i].form, forms[i].bytes);
+		_Alignas(8) char storage[512];
+		struct value_error error;
+		const struct wire_bytes form = { (const uint8_t *)forms[i].form, forms[i].bytes };
+		assert_int_equal(value_read(form, forms[i].type, 1, storage, &value, &error), 0);
+		assert_int_equal(value.length, strlen(forms[i].text));
+		assert_memory_equal(value.data, forms[i].text, value.length);
+		wire_out_free(&out);
+	}
+}
+
+static void a_binary_form_that_is_none_is_refused(void **state)
+{
+	static const struct {
+		enum pg_type type;
+		int32_t bytes;
+		const char *form;
+	} wrong[] = { { PG_NUMERIC, 7, "\0\0\0\0\0\0\0" }, { PG_NUMERIC, 8, "\0\1\0\0\0\0\0\0" },
+		{ PG_NUMERIC, 10, "\0\1\0\0\0\0\0\0\x27\x10" },
+		{ PG_NUMERIC, 10, "\0\1\x7f\0\0\0\0\0\0\1" },
+		{ PG_NUMERIC, 8, "\0\0\0\0\0\0\x7f\xff" }, { PG_DATE, 3, "\0\0\0" },
+		{ PG_DATE, 4, "\x7f\0\0\0" }, { PG_TIMESTAMP, 8, "\x7f\0\0\0\0\0\0\0" } };
+	_Alignas(8) char storage[512];
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct db_value value;
+		struct value_error error = { .sqlstate = "" };
+		const struct wire_bytes form = { (const uint8_t *)wrong[i].form, wrong[i].bytes };
+		assert_int_equal(value_read(form, wrong[i].type, 1, storage, &value, &error), -1);
+		assert_true(*error.sqlstate != 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_and_dates_have_postgresql_s_binary_form),
+		cmocka_unit_test(a_binary_form_that_is_none_is_refused),
 		cmocka_unit_test(values_are_written_as_postgresql_prints_them),
 		cmocka_unit_test(a_declared_scale_is_kept),
 		cmocka_unit_test(nulls_have_no_bytes),

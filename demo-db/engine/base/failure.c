@@ -102,6 +102,7 @@ static const struct text_rule text_rules[] = {
 	{ "duplicate column name", DB_ECOLUMNTWICE, false },
 	{ "default value of column", DB_EUNSUPPORTED, false },
 	{ "division by zero", DB_EDIVISION, false },
+	{ "a stored numeric of more than", DB_EUNSUPPORTED, false },
 	{ "invalid input syntax for type date", DB_EDATETIME, false },
 	{ "invalid input syntax for type time", DB_EDATETIME, false }, /* timestamp, too */
 	{ "invalid input syntax for type", DB_EREPRESENTATION, false },

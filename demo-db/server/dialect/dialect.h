@@ -89,6 +89,7 @@ struct dialect_table {
 		const char *name;
 		enum pg_type type; /* PG_UNKNOWN: only a value tells it */
 		int scale;	   /* of numeric(p, s); -1: any */
+		bool wide;	   /* an integer that may be a bigserial: of 64 bits */
 	} * columns;
 };
 

@@ -56,7 +56,7 @@ static enum pg_type stored_type(struct writer *w, const struct target *target, i
 		return PG_UNKNOWN;
 	if (target->columns)
 		name = list_nth_node(ResTarget, target->columns, place)->name;
-	return tree_stored_kind(w, target->table, name, place).type;
+	return tree_beside(tree_stored_kind(w, target->table, name, place));
 }
 
 /* Fitting the column is pg_assign's: it reads SQLite's numbers, and texts. */
@@ -69,6 +69,8 @@ static void put_stored(struct writer *w, Node *value, enum pg_type stored)
 		tree_text(w, value);
 	else if (kind.exact && stored != PG_NUMERIC)
 		tree_number(w, value);
+	else if (kind.type == PG_NUMERIC && stored == PG_NUMERIC && IsA(value, A_Const))
+		tree_exact(w, value); /* SQLite would round it first */
 	else
 		tree_expression(w, value);
 }

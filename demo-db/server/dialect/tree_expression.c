@@ -189,7 +189,7 @@ static void write_operator(struct writer *w, const A_Expr *e)
 static void write_in(struct writer *w, const A_Expr *e, bool not, const List *items)
 {
 	const ListCell *cell;
-	enum pg_type left = tree_kind(w, e->lexpr).type;
+	enum pg_type left = tree_beside(tree_kind(w, e->lexpr));
 	tree_compared(w, e->lexpr, tree_common_of(w, items, left));
 	tree_put(w, not ? " NOT IN (" : " IN (");
 	foreach (cell, items) {
@@ -212,7 +212,7 @@ static void write_any(struct writer *w, const A_Expr *e, const char *symbol)
 static void write_between(struct writer *w, const A_Expr *e, const char *word)
 {
 	List *bounds = (List *)e->rexpr;
-	enum pg_type left = tree_kind(w, e->lexpr).type;
+	enum pg_type left = tree_beside(tree_kind(w, e->lexpr));
 	tree_compared(w, e->lexpr, tree_common_of(w, bounds, left));
 	tree_put(w, word);
 	tree_compared(w, linitial(bounds), left);

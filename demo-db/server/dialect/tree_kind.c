@@ -11,7 +11,7 @@
 
 static struct kind of(enum pg_type type)
 {
-	return (struct kind){ type, -1, type == PG_NUMERIC };
+	return (struct kind){ type, -1, type == PG_NUMERIC, false };
 }
 
 /* ---- Families -------------------------------------------------------------------------------- */
@@ -77,6 +77,11 @@ enum pg_type tree_common_of(struct writer *w, const List *expressions, enum pg_t
 	foreach (cell, expressions)
 		with = tree_common(with, tree_kind(w, lfirst(cell)).type);
 	return with;
+}
+
+enum pg_type tree_beside(struct kind kind)
+{
+	return kind.wide ? PG_INT8 : kind.type;
 }
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -331,7 +336,7 @@ static struct kind kind_of_constant(const A_Const *constant)
 		bool large = digits > 19 || (digits == 19 && strcmp(text + (*text == '-'),
 								     "9223372036854775807") > 0);
 		bool integer = !strpbrk(text, ".eE") && !large;
-		return (struct kind){ integer ? PG_INT8 : PG_NUMERIC, -1, false };
+		return (struct kind){ integer ? PG_INT8 : PG_NUMERIC, -1, false, false };
 	}
 	case T_Boolean:
 		return of(PG_BOOL);

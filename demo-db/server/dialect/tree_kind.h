@@ -15,6 +15,7 @@ struct kind {
 	enum pg_type type;
 	int scale;  /* of a numeric column: digits behind the point; -1: any */
 	bool exact; /* a numeric that is the text of its digits (numeric.h), not SQLite's number */
+	bool wide;  /* an integer column that may be a bigserial */
 };
 
 enum family {
@@ -29,6 +30,8 @@ enum family {
 
 enum family tree_family(enum pg_type type);
 struct kind tree_kind(struct writer *w, const Node *expression);
+/* The type a parameter beside it has. */
+enum pg_type tree_beside(struct kind kind);
 /* What values of both become; PG_UNKNOWN: not known, or nothing. */
 enum pg_type tree_common(enum pg_type a, enum pg_type b);
 enum pg_type tree_common_of(struct writer *w, const List *expressions, enum pg_type with);

@@ -32,7 +32,7 @@ struct scope {
 	bool merged; /* USING or NATURAL: what * stands for is not known */
 };
 
-static const struct kind unknown = { PG_UNKNOWN, -1, false };
+static const struct kind unknown = { PG_UNKNOWN, -1, false, false };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
@@ -72,7 +72,8 @@ static int columns_of_table(struct writer *w, const char *name, struct query_col
 	*columns = tree_allocate(w, table->count, sizeof **columns);
 	for (uint32_t i = 0; *columns && i < table->count; i++)
 		(*columns)[i] = (struct query_column){ table->columns[i].name,
-			{ table->columns[i].type, table->columns[i].scale, false } };
+			{ table->columns[i].type, table->columns[i].scale, false,
+				table->columns[i].wide } };
 	return *columns ? (int)table->count : -1;
 }
 
@@ -168,7 +169,7 @@ static int columns_of_values(
 				type = tree_common(
 					type, tree_kind(w, list_nth(lfirst(cell), i)).type);
 		(*columns)[i] = (struct query_column){ names[i],
-			{ type == PG_UNKNOWN_LITERAL ? PG_TEXT : type, -1, false } };
+			{ type == PG_UNKNOWN_LITERAL ? PG_TEXT : type, -1, false, false } };
 	}
 	return count;
 }

@@ -187,11 +187,12 @@ static void write_numeric(struct writer *w, const A_Expr *e, char symbol)
 static void write_plain(struct writer *w, const A_Expr *e, enum pg_type type)
 {
 	char symbol = *strVal(llast(e->name));
+	bool wide = tree_kind(w, e->rexpr).wide || (e->lexpr && tree_kind(w, e->lexpr).wide);
 	bool checked = tree_family(type) == FAMILY_NUMBER && type != PG_FLOAT8 &&
 		       type != PG_FLOAT4 && e->lexpr && symbol != '/' && symbol != '%';
 	bool divides = symbol == '/' || symbol == '%';
 	if (checked)
-		text_append_format(&w->out, "pg_%s(", pg_type_row(type)->name);
+		text_append_format(&w->out, "pg_%s(", pg_type_row(wide ? PG_INT8 : type)->name);
 	if (e->lexpr)
 		tree_as(w, e->lexpr, type);
 	text_append_format(&w->out, e->lexpr ? " %c " : "%c", symbol);
@@ -298,12 +299,12 @@ bool tree_write_comparison(struct writer *w, const A_Expr *e)
 		no_operator(w, e);
 		return true;
 	}
-	write_side(w, e->lexpr, b.type, exact);
+	write_side(w, e->lexpr, tree_beside(b), exact);
 	if (e->kind == AEXPR_OP)
 		text_append_format(&w->out, " %.8s ", symbol);
 	else
 		tree_put(w, e->kind == AEXPR_DISTINCT ? " IS NOT " : " IS ");
-	write_side(w, e->rexpr, a.type, exact);
+	write_side(w, e->rexpr, tree_beside(a), exact);
 	return true;
 }
 

@@ -25,21 +25,30 @@ static void forget(struct schema *schema)
 		drop(&schema->tables[--schema->count]);
 }
 
+struct asking {
+	struct dialect_table *table;
+	bool key; /* the rowid comes behind the columns, by the name it has among them */
+};
+
 /* A callback of db_describe. */
 static int note_columns(void *arg, const struct db_row *row)
 {
-	struct dialect_table *table = arg;
-	uint32_t count = db_row_columns(row);
+	const struct asking *asking = arg;
+	struct dialect_table *table = asking->table;
+	uint32_t count = db_row_columns(row) - asking->key;
+	const char *key = asking->key ? db_row_name(row, count) : "";
 	table->columns = calloc(count, sizeof *table->columns);
 	for (uint32_t i = 0; table->columns && i < count; i++) {
-		const char *declared = db_row_declared(row, i);
-		bool known = declared && *declared;
+		const char *declared = db_row_declared(row, i), *name = db_row_name(row, i);
 		struct dialect_column *column = &table->columns[i];
-		column->type = known ? value_pg_type(declared, DB_NULL) : PG_UNKNOWN;
+		bool known = declared && *declared;
+		*column = (struct dialect_column){ .name = strdup(name),
+			.type = known ? value_pg_type(declared, DB_NULL) : PG_UNKNOWN,
+			.scale = known ? value_scale(declared) : -1,
+			.wide = known && strcmp(declared, "INTEGER") == 0 &&
+				strcmp(key, name) == 0 };
 		if (column->type == PG_UNKNOWN_LITERAL) /* there are no such columns there */
 			column->type = PG_UNKNOWN;
-		column->scale = known ? value_scale(declared) : -1;
-		column->name = strdup(db_row_name(row, i));
 		if (!column->name)
 			return 0;
 		table->count++;
@@ -47,11 +56,13 @@ static int note_columns(void *arg, const struct db_row *row)
 	return 0;
 }
 
-static bool ask(struct backend *backend, const char *name, struct dialect_table *table)
+/* SELECT what FROM "name" */
+static bool ask(struct backend *backend, const char *name, bool key, struct dialect_table *table)
 {
-	static const char head[] = "SELECT * FROM \"";
+	const char *head = key ? "SELECT *, rowid FROM \"" : "SELECT * FROM \"";
+	struct asking asking = { .table = table, .key = key };
 	char message[DB_MESSAGE_MAX];
-	char *sql = malloc(sizeof head + 2 * strlen(name) + 2), *at = sql;
+	char *sql = malloc(strlen(head) + 2 * strlen(name) + 2), *at = sql;
 	if (!sql)
 		return false;
 	at = stpcpy(at, head);
@@ -61,8 +72,7 @@ static bool ask(struct backend *backend, const char *name, struct dialect_table 
 		*at++ = *name;
 	}
 	strcpy(at, "\"");
-	*table = (struct dialect_table){ 0 };
-	int rc = db_describe(backend->db, sql, NULL, NULL, note_columns, table, message);
+	int rc = db_describe(backend->db, sql, NULL, NULL, note_columns, &asking, message);
 	free(sql);
 	return rc == 0 && table->columns;
 }
@@ -81,7 +91,9 @@ static const struct dialect_table *find(void *arg, const char *name)
 		forget(schema);
 	struct schema_table *t = &schema->tables[schema->count];
 	t->name = strdup(name);
-	bool known = t->name && ask(backend, name, &t->table);
+	/* a view has no rowid */
+	bool known = t->name &&
+		     (ask(backend, name, true, &t->table) || ask(backend, name, false, &t->table));
 	if (!known) {
 		drop(t);
 		return NULL;

@@ -4,6 +4,7 @@
  * engine tells the SQLSTATE by them. Dates are in functions_dates.c.
  */
 #include "demo-db/server/types/casts.h"
+#include "demo-db/server/types/decimal.h"
 #include "demo-db/server/types/functions_text.h"
 
 #include <ctype.h>
@@ -15,8 +16,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define INVALID	    "invalid input syntax for type %s: \"%.100s\""
-#define DIGITS_MOST 1e15 /* a float has no digits behind the point beyond this */
+#define INVALID	       "invalid input syntax for type %s: \"%.100s\""
+#define INTEGER_DIGITS 18   /* always fit 64 bits */
+#define DIGITS_MOST    1e15 /* a float has no digits behind the point beyond this */
 
 void cast_refuse(sqlite3_context *c, const char *format, const char *a, const char *b)
 {
@@ -188,8 +190,41 @@ static double rounded(double value, int scale)
 	return copysign(floor(many * (1 + 2 * DBL_EPSILON) + 0.5) / power, value) + 0.0;
 }
 
+/* A text for a column: rounded digit by digit. SQLite's number has to hold what is left. */
+static void numeric_of_digits(sqlite3_context *c, struct decimal *d, const struct cast *cast)
+{
+	int precision = cast->first, scale = cast->second > 0 ? cast->second : 0;
+	char text[DECIMAL_TEXT_MAX], size[32];
+	if (precision > 0 && decimal_round(d, scale, false) == DECIMAL_FINE && d->count &&
+		d->count - d->scale > precision - scale) {
+		snprintf(size, sizeof size, "(%d, %d)", precision, scale);
+		cast_refuse(c, "numeric field overflow %s%s", size, "");
+		return;
+	}
+	while (d->scale > 0 && d->count && d->digits[d->count - 1] == 0) {
+		d->scale--;
+		d->count--;
+	}
+	decimal_write(d, text);
+	if (d->count == 0 || (d->scale == 0 && d->count <= INTEGER_DIGITS))
+		sqlite3_result_int64(c, strtoll(text, NULL, 10));
+	else if (d->count <= DBL_DIG)
+		sqlite3_result_double(c, strtod(text, NULL));
+	else
+		cast_refuse(
+			c, "a stored numeric of more than 15 digits is not supported%s%s", "", "");
+}
+
 void cast_numeric(sqlite3_context *c, sqlite3_value *from, const struct cast *cast)
 {
+	struct decimal d;
+	const char *digits = cast->assigns && sqlite3_value_type(from) == SQLITE_TEXT
+				     ? (const char *)sqlite3_value_text(from)
+				     : NULL;
+	if (digits && decimal_read(digits, &d) && !d.nan) {
+		numeric_of_digits(c, &d, cast);
+		return;
+	}
 	int precision = cast->first, scale = cast->second > 0 ? cast->second : 0;
 	struct number n;
 	char size[32];

@@ -5,6 +5,7 @@
  */
 #include "demo-db/server/types/values.h"
 #include "demo-db/server/types/datetime.h"
+#include "demo-db/server/types/values_binary.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -283,9 +284,17 @@ static void write_encoded(struct wire_out *out, struct db_value v, enum pg_type 
 	}
 }
 
-static void write_binary(struct wire_out *out, struct db_value v, enum pg_type type)
+static void write_binary(struct wire_out *out, struct db_value v, enum pg_type type, int scale)
 {
+	uint8_t form[BINARY_FORM_MAX];
 	switch (type) {
+	case PG_NUMERIC:
+	case PG_DATE:
+	case PG_TIMESTAMP:
+	case PG_TIMESTAMPTZ:
+	case PG_INTERVAL:
+		write_counted(out, form, (size_t)binary_write(v, type, scale, form));
+		break;
 	case PG_BOOL:
 		wire_put32(out, 1);
 		wire_put8(out, as_integer(v) != 0);
@@ -331,6 +340,7 @@ static bool is_between(struct db_value v, int64_t least, int64_t most)
 
 bool value_fits(struct db_value value, const struct wire_column *column)
 {
+	uint8_t form[BINARY_FORM_MAX];
 	uint8_t uuid[UUID_BYTES];
 	int64_t micros;
 	if (column->format != 1 || value.type == DB_NULL)
@@ -351,6 +361,13 @@ bool value_fits(struct db_value value, const struct wire_column *column)
 		return read_time(value, &micros);
 	case PG_JSONB:
 		return value.type == DB_TEXT;
+	case PG_NUMERIC:
+	case PG_DATE:
+	case PG_TIMESTAMP:
+	case PG_TIMESTAMPTZ:
+	case PG_INTERVAL:
+		return binary_write(value, (enum pg_type)column->type,
+			       column->scaled ? column->scale : -1, form) >= 0;
 	case PG_FLOAT4:
 	case PG_FLOAT8:
 		return value.type == DB_INTEGER || value.type == DB_REAL;
@@ -368,7 +385,7 @@ void value_write(struct wire_out *out, struct db_value value, const struct wire_
 	else if (column->width && value.type == DB_TEXT)
 		write_padded(out, value, column->width);
 	else if (column->format == 1)
-		write_binary(out, value, type);
+		write_binary(out, value, type, column->scaled ? column->scale : -1);
 	else if (type == PG_NUMERIC && column->scaled && number && isfinite(as_real(value)))
 		write_scaled(out, as_real(value), column->scale);
 	else

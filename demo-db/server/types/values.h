@@ -40,14 +40,17 @@ void value_real_text(double value, char text[32]);
 #define VALUE_JSONB_VERSION 1	/* the first byte of its binary form */
 int value_hex_digit(uint8_t c); /* -1: none */
 
+#define VALUE_SHORT 256
+
 struct value_error {
 	const char *sqlstate;
 	char message[128];
 };
-/* Bytes of storage that reading so many takes: decoded bytea, or the text of a uuid or a time. */
+/* Bytes of storage that reading so many takes: decoded bytea, or the text of a uuid, a time or a
+ * numeric, of which two bytes are four digits. */
 static inline size_t value_room(size_t bytes)
 {
-	return bytes / 2 + 40;
+	return bytes < VALUE_SHORT ? 4 * bytes + 40 : bytes / 2 + 40;
 }
 
 /* Reads one parameter. `storage` (8-byte aligned, value_room bytes) takes what is decoded; text

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owns the reading of parameters, in text and binary. */
 #include "demo-db/server/types/datetime.h"
-#include "demo-db/server/types/values.h"
+#include "demo-db/server/types/decimal.h"
+#include "demo-db/server/types/values_binary.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -54,6 +55,13 @@ static int invalid(struct value_error *error, enum pg_type type, struct wire_byt
 	snprintf(
 		what, sizeof what, "invalid input syntax for type %s", pg_type_row(type)->spelling);
 	return wrong(error, "22P02", what, b);
+}
+
+static int invalid_stamp(struct value_error *error, enum pg_type type, struct wire_bytes b)
+{
+	invalid(error, type, b);
+	error->sqlstate = "22007";
+	return -1;
 }
 
 /* An integer of its type, perhaps with blanks around it. */
@@ -122,6 +130,50 @@ static bool read_bool(struct wire_bytes b, int64_t *value)
 	return false;
 }
 
+/* A date or a time as columns keep it. */
+static int read_stamp(struct wire_bytes b, enum pg_type type, char *storage, struct db_value *v,
+	struct value_error *error)
+{
+	enum stamp_form form = type == PG_DATE	      ? STAMP_DATE
+			       : type == PG_TIME      ? STAMP_TIME
+			       : type == PG_TIMESTAMP ? STAMP_TIMESTAMP
+						      : STAMP_TIMESTAMPTZ;
+	char text[STAMP_TEXT_MAX];
+	struct stamp s;
+	if (b.length >= (int32_t)sizeof text)
+		return invalid_stamp(error, type, b);
+	memcpy(text, b.data, (size_t)b.length);
+	text[b.length] = '\0';
+	enum stamp_answer answer = stamp_read(text, form != STAMP_TIME, &s);
+	if (answer == STAMP_SYNTAX)
+		return invalid_stamp(error, type, b);
+	if (answer != STAMP_FINE)
+		return wrong(error, "22008", "date/time field value out of range", b);
+	if (form == STAMP_TIMESTAMPTZ)
+		stamp_to_utc(&s);
+	stamp_write(&s, form, text);
+	*v = (struct db_value){ DB_TEXT, .length = (uint32_t)strlen(text), .data = storage };
+	memcpy(storage, text, v->length);
+	return 0;
+}
+
+/* Checked; a column keeps it as SQLite's number. */
+static int read_numeric(struct wire_bytes b, struct db_value *v, struct value_error *error)
+{
+	char text[DECIMAL_TEXT_MAX];
+	struct decimal d;
+	int64_t integer;
+	if (b.length >= (int32_t)sizeof text)
+		return invalid(error, PG_NUMERIC, b);
+	memcpy(text, b.data, (size_t)b.length);
+	text[b.length] = '\0';
+	if (!decimal_read(text, &d))
+		return invalid(error, PG_NUMERIC, b);
+	if (read_integer(b, true, &integer))
+		*v = (struct db_value){ DB_INTEGER, .integer = integer };
+	return 0;
+}
+
 static int read_text(struct wire_bytes b, enum pg_type type, void *storage, struct db_value *v,
 	struct value_error *error)
 {
@@ -144,9 +196,15 @@ static int read_text(struct wire_bytes b, enum pg_type type, void *storage, stru
 		return read_bool(b, &v->integer) ? 0 : invalid(error, type, b);
 	case PG_BYTEA:
 		return read_bytea(b, storage, v) == 0 ? 0 : invalid(error, type, b);
+	case PG_DATE:
+	case PG_TIME:
+	case PG_TIMESTAMP:
+	case PG_TIMESTAMPTZ:
+		return read_stamp(b, type, storage, v, error);
+	case PG_NUMERIC:
+		return read_numeric(b, v, error);
 	case PG_UNKNOWN:
-	case PG_UNKNOWN_LITERAL:
-	case PG_NUMERIC: {
+	case PG_UNKNOWN_LITERAL: {
 		int64_t integer;
 		if (read_integer(b, true, &integer))
 			*v = (struct db_value){ DB_INTEGER, .integer = integer };
@@ -255,6 +313,17 @@ static int read_binary(struct wire_bytes b, enum pg_type type, void *storage, st
 			return wrong(error, "22P03", "unsupported jsonb version in a parameter",
 				(struct wire_bytes){ .length = -1 });
 		return read_text((struct wire_bytes){ .data = b.data + 1, .length = b.length - 1 },
+			PG_TEXT, NULL, v, error);
+	case PG_NUMERIC:
+	case PG_DATE:
+	case PG_TIMESTAMP:
+	case PG_TIMESTAMPTZ:
+	case PG_INTERVAL:
+		if (!binary_read(b, type, storage, value_room((size_t)b.length)))
+			return wrong(error, "22P03", "incorrect binary data format in a parameter",
+				(struct wire_bytes){ .length = -1 });
+		return read_text(
+			(struct wire_bytes){ .data = storage, .length = (int32_t)strlen(storage) },
 			PG_TEXT, NULL, v, error);
 	case PG_FLOAT4:
 	case PG_FLOAT8:
