@@ -186,6 +186,9 @@ int db_describe(struct db_session *session, const char *sql, const char *checks,
 	uint32_t *parameter_count, db_row_callback on_columns, void *arg,
 	char *message) CANCEL_MUST_CHECK;
 
+/* The CREATE VIEW a view was made with; malloc'ed, NULL: there is no such view, or no memory. */
+char *db_view_sql(struct db_session *session, const char *name);
+
 enum db_request_flags {
 	DB_BACKGROUND = 1u << 0,  /* a background task: bears no SLO, waits longest for a rerun */
 	DB_NO_RERUN = 1u << 1,	  /* after a cancel answer 57014, never run it again */

@@ -66,6 +66,7 @@ int main(void)
 		script_test("arithmetic"),
 		script_test("calendar"),
 		script_test("typed"),
+		script_test("views"),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,8 @@
 #include "demo-db/engine/session/request.h"
 #include "demo-db/engine/session/state.h"
 
+#include <string.h>
+
 static void describe(struct connection *connection, const struct compile_source *source,
 	uint32_t *parameter_count, db_row_callback on_columns, void *arg, struct failure *failure)
 {
@@ -39,6 +41,43 @@ static void describe_for(struct db_session *session, const struct compile_source
 	freeCancel(task);
 	if (!session->connection)
 		connection_return(connection);
+}
+
+static char *read_view(sqlite3 *db, const char *name)
+{
+	static const char find[] =
+		"SELECT sql FROM (SELECT * FROM sqlite_temp_schema UNION ALL SELECT * FROM "
+		"sqlite_schema) WHERE type = 'view' AND name = ?1";
+	sqlite3_stmt *stmt = NULL;
+	char *sql = NULL;
+	db_reads_schema(true);
+	if (sqlite3_prepare_v2(db, find, -1, &stmt, NULL) == SQLITE_OK &&
+		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
+		sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
+		sql = strdup((const char *)sqlite3_column_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	db_reads_schema(false);
+	return sql;
+}
+
+char *db_view_sql(struct db_session *session, const char *name)
+{
+	struct failure failure;
+	char *sql = NULL;
+	failure_clear(&failure);
+	if (request_hold(session))
+		return NULL;
+	struct connection *connection = session->connection;
+	if (connection ||
+		connection_borrow(&session->engine->connections, &connection, &failure) == 0) {
+		struct cancel_task task = engine_task("describe");
+		sql = read_view(connection->db, name);
+		freeCancel(task);
+		if (!session->connection)
+			connection_return(connection);
+	}
+	request_release(session);
+	return sql;
 }
 
 int db_describe(struct db_session *session, const char *sql, const char *checks,

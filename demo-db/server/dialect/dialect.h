@@ -83,14 +83,17 @@ enum dialect_kind {
 #define DIALECT_TEXT_MAX	  256
 #define DIALECT_COLUMNS_TYPED_MAX 64 /* result columns whose type can be noted */
 
+struct dialect_column {
+	const char *name;
+	enum pg_type type; /* PG_UNKNOWN: only a value tells it */
+	int scale;	   /* of numeric(p, s); -1: any */
+	bool wide;	   /* an integer that may be a bigserial: of 64 bits */
+};
+
 struct dialect_table {
 	uint32_t count;
-	struct dialect_column {
-		const char *name;
-		enum pg_type type; /* PG_UNKNOWN: only a value tells it */
-		int scale;	   /* of numeric(p, s); -1: any */
-		bool wide;	   /* an integer that may be a bigserial: of 64 bits */
-	} * columns;
+	struct dialect_column *columns;
+	const char *view; /* its CREATE VIEW as it was translated; NULL: it is none */
 };
 
 struct dialect_schema {

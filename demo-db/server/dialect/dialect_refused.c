@@ -78,7 +78,14 @@ bool dialect_refuse_alter(const struct cursor *c, struct dialect *d)
 	while (cursor_accept(&ahead, "if") || cursor_accept(&ahead, "exists") ||
 		cursor_accept(&ahead, "only"))
 		continue;
-	cursor_step(&ahead);
+	do /* [schema.]name */
+		cursor_step(&ahead);
+	while (token_is_symbol(&ahead.token, ".") && (cursor_step(&ahead), true));
+	if (table && token_is(&ahead.token, "owner")) { /* the rows are everybody's */
+		d->kind = DIALECT_NO_WORK;
+		snprintf(d->tag, sizeof d->tag, "ALTER TABLE");
+		return true;
+	}
 	bool added = cursor_accept(&ahead, "add") || cursor_accept(&ahead, "drop");
 	if (added)
 		cursor_accept(&ahead, "column");

@@ -3,7 +3,7 @@
  * Owns the parse: the tree's memory, the grammar's errors, and which writer a statement goes to.
  */
 #include "demo-db/server/dialect/tree.h"
-#include "demo-db/server/dialect/tree_writer.h"
+#include "demo-db/server/dialect/tree_kind.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -121,6 +121,7 @@ static void write_view(struct writer *w, const ViewStmt *view)
 		tree_put(w, ")");
 	}
 	tree_put(w, " AS ");
+	w->view = true;
 	tree_query(w, (SelectStmt *)view->query);
 }
 
@@ -144,6 +145,11 @@ static void write_table_as(struct writer *w, const CreateTableAsStmt *create)
 	tree_relation(w, into->rel);
 	tree_put(w, " AS ");
 	tree_query(w, (SelectStmt *)create->query);
+	struct query_column *columns;
+	int count = tree_query_columns(w, (SelectStmt *)create->query, &columns);
+	for (int i = 0; i < count; i++) /* the table's column would not be one */
+		if (columns[i].kind.type == PG_NUMERIC)
+			tree_lacks(w, "CREATE TABLE AS with a numeric", -1);
 }
 
 static void write_statement(struct writer *w, Node *statement)

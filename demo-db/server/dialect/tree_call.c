@@ -213,6 +213,37 @@ static const char *written_name(const char *name)
 	return name;
 }
 
+/* Functions of PostgreSQL's that are not there. */
+static bool is_missing(const char *name)
+{
+	static const char *const names[] = { "age", "array_agg", "array_length", "array_to_string",
+		"cbrt", "corr", "currval", "decode", "div", "encode", "format", "gcd", "initcap",
+		"json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "lastval",
+		"lcm", "make_date", "md5", "mode", "nextval", "overlay", "percentile_cont",
+		"regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
+		"regexp_split_to_table", "row_to_json", "setval", "stddev", "stddev_pop",
+		"stddev_samp", "string_to_array", "timezone", "to_char", "to_date", "to_json",
+		"to_jsonb", "to_number", "to_timestamp", "translate", "unnest", "var_pop",
+		"var_samp", "variance", "width_bucket" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* set_config('search_path', …), which pg_dump begins with: there is one schema. */
+static bool write_set_config(struct writer *w, const FuncCall *call, const char *name)
+{
+	if (strcmp(name, "set_config") != 0)
+		return false;
+	const char *setting = list_length(call->args) == 3 ? text_of(linitial(call->args)) : NULL;
+	if (setting && strcmp(setting, "search_path") == 0)
+		tree_expression(w, lsecond(call->args));
+	else
+		tree_lacks(w, "set_config of a setting other than search_path", call->location);
+	return true;
+}
+
 static bool refuse_call(struct writer *w, const FuncCall *call)
 {
 	char what[96];
@@ -220,8 +251,11 @@ static bool refuse_call(struct writer *w, const FuncCall *call)
 		list_length(call->funcname) > 1
 			? strVal(list_nth(call->funcname, list_length(call->funcname) - 2))
 			: "public";
+	snprintf(what, sizeof what, "function %.60s", strVal(llast(call->funcname)));
 	if (call->agg_within_group)
 		tree_lacks(w, "WITHIN GROUP", call->location);
+	else if (is_missing(strVal(llast(call->funcname))))
+		tree_lacks(w, what, call->location);
 	else if (call->agg_order)
 		tree_lacks(w, "ORDER BY in an aggregate", call->location);
 	else if (call->func_variadic)
@@ -265,7 +299,8 @@ void tree_call(struct writer *w, const FuncCall *call)
 	const char *name = strVal(llast(call->funcname));
 	if (refuse_call(w, call))
 		return;
-	if (!call->args && !call->agg_star && write_session_value(w, name))
+	if (write_set_config(w, call, name) ||
+		(!call->args && !call->agg_star && write_session_value(w, name)))
 		return;
 	if (!tree_write_typed_call(w, call, name)) {
 		tree_put_name(w, written_name(name));

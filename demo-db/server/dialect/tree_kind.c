@@ -244,13 +244,14 @@ static const struct {
 	{ "current_database", PG_NAME },
 	{ "current_schema", PG_NAME },
 	{ "string_agg", PG_TEXT },
+	{ "group_concat", PG_TEXT },
+	{ "set_config", PG_TEXT },
 	{ "now", PG_TIMESTAMPTZ },
 	{ "clock_timestamp", PG_TIMESTAMPTZ },
 	{ "statement_timestamp", PG_TIMESTAMPTZ },
 	{ "transaction_timestamp", PG_TIMESTAMPTZ },
 	{ "gen_random_uuid", PG_UUID },
 	{ "cancel_task", PG_BOOL },
-	{ "pg_cancel_backend", PG_BOOL },
 };
 
 /* sum and avg */
@@ -291,6 +292,28 @@ static bool is_one_of(const char *name, const char *const *names)
 	return *names != NULL;
 }
 
+/* Of the server's own functions, which stand in the texts of views. */
+static struct kind kind_of_own(struct writer *w, const char *name, const Node *first)
+{
+	static const char *const exact[] = { "exact", "scaled", "add", "subtract", "multiply",
+		"divide", "modulo", "negate", "round", "trunc", "ceil", "floor", "abs", "sign",
+		"sum", "avg", "greatest", "least", NULL };
+	if (is_one_of(name, exact))
+		return of(PG_NUMERIC);
+	if (strcmp(name, "divisor") == 0)
+		return tree_kind(w, first);
+	if (strcmp(name, "date_days") == 0)
+		return of(PG_INT4);
+	if (strcmp(name, "date_add") == 0)
+		return of(PG_DATE);
+	if (strcmp(name, "timestamp_between") == 0)
+		return of(PG_INTERVAL);
+	if (strcmp(name, "left") == 0 || strcmp(name, "right") == 0 ||
+		strcmp(name, "float_text") == 0)
+		return of(PG_TEXT);
+	return of(pg_type_named(name, strlen(name)));
+}
+
 static struct kind kind_of_call(struct writer *w, const FuncCall *call)
 {
 	static const char *const totals[] = { "sum", "avg", NULL };
@@ -311,6 +334,10 @@ static struct kind kind_of_call(struct writer *w, const FuncCall *call)
 			strcmp(name, "mod") == 0 ? tree_common_of(w, call->args, PG_UNKNOWN_LITERAL)
 						 : tree_kind(w, first).type,
 			list_length(call->args));
+	if (strcmp(name, "pg_cancel_backend") == 0)
+		return of(PG_BOOL);
+	if (strncmp(name, "pg_", 3) == 0 && first)
+		return kind_of_own(w, name + 3, first);
 	if (strcmp(name, "sqrt") == 0 && first)
 		return of(tree_kind(w, first).type == PG_NUMERIC ? PG_UNKNOWN : PG_FLOAT8);
 	if (strcmp(name, "extract") == 0)

@@ -263,12 +263,15 @@ static void write_target(struct writer *w, const ResTarget *target, enum pg_type
 	bool column = IsA(target->val, ColumnRef);
 	bool exact =
 		wanted == PG_NUMERIC || (!column && tree_kind(w, target->val).type == PG_NUMERIC);
+	bool typed = w->view && exact && IsA(target->val, A_Const);
+	tree_put(w, typed ? "pg_exact(" : ""); /* else it reads as a text there */
 	if (exact)
 		tree_exact(w, target->val);
 	else if (wanted != PG_UNKNOWN)
 		tree_as(w, target->val, wanted);
 	else
 		tree_expression(w, target->val);
+	tree_put(w, typed ? ")" : "");
 	if (exact && w->compares)
 		tree_put(w, " COLLATE pg_numeric");
 	if (column && !target->name && !exact && wanted == PG_UNKNOWN)

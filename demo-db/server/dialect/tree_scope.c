@@ -63,18 +63,77 @@ void tree_free_blocks(struct writer *w)
 
 /* ---- Columns of a query ---------------------------------------------------------------------- */
 
-static int columns_of_table(struct writer *w, const char *name, struct query_column **columns)
+/* Tables that were looked up, by their name. */
+struct table {
+	struct table *next;
+	const char *name;
+	struct query_column *columns;
+	int count;
+};
+
+/* What the schema tells is good until it is asked again. */
+static const char *keep(struct writer *w, const char *name)
+{
+	char *kept = tree_allocate(w, strlen(name) + 1, 1);
+	return kept ? strcpy(kept, name) : "";
+}
+
+/* The columns a view's own query says more of. It is SQLite's SQL, of which the grammar may not read
+ * all. */
+static void type_by_view(struct writer *w, const char *sql, struct query_column *to, int count)
+{
+	struct query_column *columns;
+	struct scope *scope = w->scope;
+	PgQueryInternalParsetreeAndError parsed = pg_query_raw_parse(sql);
+	const ViewStmt *view = parsed.error || list_length(parsed.tree) != 1
+				       ? NULL
+				       : (ViewStmt *)linitial_node(RawStmt, parsed.tree)->stmt;
+	if (parsed.error)
+		pg_query_free_error(parsed.error);
+	free(parsed.stderr_buffer);
+	if (!view || !IsA(view, ViewStmt))
+		return;
+	w->scope = NULL;
+	if (tree_query_columns(w, (SelectStmt *)view->query, &columns) == count)
+		for (int i = 0; i < count; i++)
+			if (to[i].kind.type == PG_UNKNOWN)
+				to[i].kind = columns[i].kind;
+	w->scope = scope;
+}
+
+static int look_up(struct writer *w, const char *name, struct query_column **columns)
 {
 	const struct dialect_schema *schema = w->context->schema;
 	const struct dialect_table *table = schema ? schema->find(schema->arg, name) : NULL;
 	if (!table)
 		return -1;
+	int count = (int)table->count;
+	char *view = table->view ? strdup(table->view) : NULL;
 	*columns = tree_allocate(w, table->count, sizeof **columns);
 	for (uint32_t i = 0; *columns && i < table->count; i++)
-		(*columns)[i] = (struct query_column){ table->columns[i].name,
+		(*columns)[i] = (struct query_column){ keep(w, table->columns[i].name),
 			{ table->columns[i].type, table->columns[i].scale, false,
 				table->columns[i].wide } };
-	return *columns ? (int)table->count : -1;
+	if (*columns && view)
+		type_by_view(w, view, *columns, count);
+	free(view);
+	return *columns ? count : -1;
+}
+
+static int columns_of_table(struct writer *w, const char *name, struct query_column **columns)
+{
+	for (const struct table *t = w->tables; t; t = t->next)
+		if (strcmp(t->name, name) == 0) {
+			*columns = t->columns;
+			return t->count;
+		}
+	int count = look_up(w, name, columns);
+	struct table *t = tree_allocate(w, 1, sizeof *t);
+	if (!t)
+		return -1;
+	*t = (struct table){ w->tables, name, *columns, count };
+	w->tables = t;
+	return count;
 }
 
 static int count_targets(struct writer *w, const List *targets)

@@ -220,9 +220,20 @@ static void write_time(struct writer *w, const A_Expr *e, char symbol)
 	tree_put(w, "))");
 }
 
+/* Arithmetic there is, but not here. */
+static bool is_beyond(enum pg_type type)
+{
+	return type == PG_TIME || type == PG_TIMETZ || type == PG_INTERVAL;
+}
+
 bool tree_write_arithmetic(struct writer *w, const A_Expr *e)
 {
 	const char *symbol = strVal(llast(e->name));
+	if (is_beyond(tree_kind(w, e->rexpr).type) ||
+		(e->lexpr && is_beyond(tree_kind(w, e->lexpr).type))) {
+		tree_lacks(w, "arithmetic of times of day and intervals", e->location);
+		return true;
+	}
 	struct kind kind = tree_arithmetic_kind(w, e);
 	switch (kind.type) {
 	case PG_UNKNOWN:
@@ -316,12 +327,12 @@ static void write_scaled_argument(struct writer *w, const char *function, const 
 	struct kind kind = tree_kind(w, argument);
 	tree_put(w, function);
 	tree_put(w, call->agg_distinct ? "(DISTINCT " : "(");
-	if (call->agg_distinct || kind.type != PG_NUMERIC || kind.scale < 0 || kind.exact) {
+	if (call->agg_distinct && kind.type == PG_NUMERIC)
+		tree_exact(w, argument); /* SQLite's DISTINCT takes one argument */
+	else
 		tree_expression(w, argument);
-	} else {
-		tree_expression(w, argument);
+	if (!call->agg_distinct && kind.scale >= 0 && !kind.exact)
 		text_append_format(&w->out, ", %d", kind.scale);
-	}
 	tree_put(w, ")");
 }
 

@@ -20,7 +20,9 @@ struct writer {
 	struct dialect *result;
 	struct scope *scope; /* tree_kind.h */
 	struct block *blocks;
+	struct table *tables;
 	const enum pg_type *wanted; /* of the select list to come; NULL: its own */
+	bool view;     /* the text is kept, and read again for the types of its columns */
 	bool compares; /* the select list's values are compared: DISTINCT, set operations */
 	unsigned depth;
 	bool failed; /* result says why */

@@ -15,6 +15,7 @@ static void drop(struct schema_table *t)
 	for (uint32_t i = 0; i < t->table.count; i++)
 		free((char *)t->table.columns[i].name);
 	free(t->table.columns);
+	free((char *)t->table.view);
 	free(t->name);
 	*t = (struct schema_table){ 0 };
 }
@@ -94,6 +95,9 @@ static const struct dialect_table *find(void *arg, const char *name)
 	/* a view has no rowid */
 	bool known = t->name &&
 		     (ask(backend, name, true, &t->table) || ask(backend, name, false, &t->table));
+	for (uint32_t i = 0; known && i < t->table.count && !t->table.view; i++)
+		if (t->table.columns[i].type == PG_UNKNOWN)
+			t->table.view = db_view_sql(backend->db, name);
 	if (!known) {
 		drop(t);
 		return NULL;

@@ -18,11 +18,13 @@
 #define SETTINGS(X)                                                                                \
 	X(application_name, "", TEXT, REPORT, 0, 0, NULL, "name of the client's program")          \
 	X(bytea_output, "hex", WORD, 0, 0, 0, "hex", "how bytea is written")                       \
+	X(check_function_bodies, "on", BOOL, 0, 0, 0, NULL, "accepted, without effect")            \
 	X(client_encoding, "UTF8", ENCODING, REPORT, 0, 0, NULL, "encoding of all text")           \
 	X(client_min_messages, "notice", WORD, 0, 0, 0,                                            \
 		"debug5 debug4 debug3 debug2 debug1 debug log notice warning error",               \
 		"notices below this are not sent")                                                 \
 	X(DateStyle, "ISO, MDY", STYLE, REPORT, 0, 0, "ISO", "how dates are written")              \
+	X(default_table_access_method, "heap", TEXT, 0, 0, 0, NULL, "accepted, without effect")    \
 	X(default_tablespace, "", TEXT, 0, 0, 0, NULL, "accepted, without effect")                 \
 	X(default_transaction_deferrable, "off", BOOL, 0, 0, 0, NULL, "accepted, without effect")  \
 	X(default_transaction_isolation, "read committed", WORDS, 0, 0, 0,                         \
