@@ -238,7 +238,7 @@ static void write_where(struct writer *w, Node *where)
 	if (!where)
 		return;
 	tree_put(w, " WHERE ");
-	tree_expression(w, where);
+	tree_condition(w, where, "WHERE", tree_expression);
 }
 
 static void write_returning(struct writer *w, const List *targets)

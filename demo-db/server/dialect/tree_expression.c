@@ -283,11 +283,13 @@ static void write_operation(struct writer *w, const A_Expr *e)
 
 static void write_bool(struct writer *w, const BoolExpr *e)
 {
-	if (e->boolop == NOT_EXPR) {
-		tree_put(w, "NOT ");
-		tree_operand(w, linitial(e->args));
-	} else {
-		tree_put_list(w, e->args, e->boolop == AND_EXPR ? " AND " : " OR ", tree_operand);
+	static const char *const words[] = { "AND", "OR", "NOT" };
+	const ListCell *cell;
+	tree_put(w, e->boolop == NOT_EXPR ? "NOT " : "");
+	foreach (cell, e->args) {
+		if (foreach_current_index(cell))
+			tree_put(w, e->boolop == AND_EXPR ? " AND " : " OR ");
+		tree_condition(w, lfirst(cell), words[e->boolop], tree_operand);
 	}
 }
 
@@ -437,7 +439,7 @@ static void write_case(struct writer *w, const CaseExpr *e)
 		if (e->arg)
 			tree_compared(w, (Node *)when->expr, asked);
 		else
-			tree_expression(w, (Node *)when->expr);
+			tree_condition(w, (Node *)when->expr, "CASE/WHEN", tree_expression);
 		tree_put(w, " THEN ");
 		tree_as(w, (Node *)when->result, type);
 	}

@@ -72,6 +72,8 @@ bool tree_write_arithmetic(struct writer *w, const A_Expr *e);
 bool tree_write_comparison(struct writer *w, const A_Expr *e);
 /* Without what stands behind its parenthesis. */
 bool tree_write_typed_call(struct writer *w, const FuncCall *call, const char *name);
+/* Where `what` ("WHERE") wants a boolean, which is written so. */
+void tree_condition(struct writer *w, Node *expression, const char *what, tree_write *write);
 /* As one side of a comparison with something of the type. */
 void tree_compared(struct writer *w, Node *expression, enum pg_type with);
 /* With what orders and groups it. */

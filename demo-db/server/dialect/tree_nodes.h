@@ -11,6 +11,7 @@
 #include <postgres.h>
 
 #include <catalog/pg_class.h>
+#include <nodes/nodeFuncs.h>
 #include <nodes/parsenodes.h>
 #include <nodes/pg_list.h>
 /* in this order */

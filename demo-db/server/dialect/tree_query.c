@@ -180,7 +180,7 @@ static void write_join(struct writer *w, const JoinExpr *join)
 		tree_put(w, ")");
 	} else if (join->quals) {
 		tree_put(w, " ON ");
-		tree_expression(w, join->quals);
+		tree_condition(w, join->quals, "JOIN/ON", tree_expression);
 	}
 }
 
@@ -415,6 +415,14 @@ static void write_clause(struct writer *w, const char *word, Node *expression)
 	tree_expression(w, expression);
 }
 
+static void write_condition(struct writer *w, const char *word, const char *what, Node *condition)
+{
+	if (!condition)
+		return;
+	tree_put(w, word);
+	tree_condition(w, condition, what, tree_expression);
+}
+
 static void write_clauses(struct writer *w, const char *word, const List *list, tree_write *write)
 {
 	if (!list)
@@ -464,9 +472,9 @@ static void write_select(struct writer *w, const SelectStmt *query)
 	write_targets(w, query->targetList, wanted);
 	w->compares = before;
 	tree_from_list(w, " FROM ", query->fromClause);
-	write_clause(w, " WHERE ", query->whereClause);
+	write_condition(w, " WHERE ", "WHERE", query->whereClause);
 	write_clauses(w, " GROUP BY ", query->groupClause, write_group);
-	write_clause(w, " HAVING ", query->havingClause);
+	write_condition(w, " HAVING ", "HAVING", query->havingClause);
 	write_clauses(w, " WINDOW ", query->windowClause, write_named_window);
 }
 

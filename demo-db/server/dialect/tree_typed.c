@@ -156,6 +156,23 @@ static void no_function(struct writer *w, const FuncCall *call, enum pg_type typ
 	snprintf(w->result->hint, sizeof w->result->hint, "%s", NO_FUNCTION_HINT);
 }
 
+void tree_condition(struct writer *w, Node *node, const char *what, tree_write *write)
+{
+	char message[128];
+	enum pg_type type = tree_kind(w, node).type;
+	enum family family = tree_family(type);
+	tree_adopt(w, node, PG_BOOL);
+	if (family != FAMILY_BOOL && family != FAMILY_UNKNOWN && family != FAMILY_LITERAL) {
+		snprintf(message, sizeof message,
+			"argument of %s must be type boolean, not type %s", what, word_of(type));
+		tree_refuse(w, "42804", message, exprLocation(node));
+	}
+	if (is_text(node))
+		write_called(w, "pg_bool", node);
+	else
+		write(w, node);
+}
+
 /* ---- Arithmetic ------------------------------------------------------------------------------ */
 
 static void write_two(struct writer *w, const char *function, Node *a, Node *b, tree_write *write)
@@ -220,6 +237,19 @@ static void write_time(struct writer *w, const A_Expr *e, char symbol)
 	tree_put(w, "))");
 }
 
+static void not_unique(struct writer *w, const A_Expr *e)
+{
+	char message[96];
+	snprintf(message, sizeof message,
+		e->lexpr ? "operator is not unique: unknown %.20s unknown"
+			 : "operator is not unique: %.20s unknown",
+		strVal(llast(e->name)));
+	tree_refuse(w, "42725", message, e->location);
+	snprintf(w->result->hint, sizeof w->result->hint,
+		"Could not choose a best candidate operator. You might need to add explicit type "
+		"casts.");
+}
+
 /* Arithmetic there is, but not here. */
 static bool is_beyond(enum pg_type type)
 {
@@ -229,6 +259,11 @@ static bool is_beyond(enum pg_type type)
 bool tree_write_arithmetic(struct writer *w, const A_Expr *e)
 {
 	const char *symbol = strVal(llast(e->name));
+	if (tree_kind(w, e->rexpr).type == PG_UNKNOWN_LITERAL &&
+		(!e->lexpr || tree_kind(w, e->lexpr).type == PG_UNKNOWN_LITERAL)) {
+		not_unique(w, e);
+		return true;
+	}
 	if (is_beyond(tree_kind(w, e->rexpr).type) ||
 		(e->lexpr && is_beyond(tree_kind(w, e->lexpr).type))) {
 		tree_lacks(w, "arithmetic of times of day and intervals", e->location);

@@ -9,6 +9,7 @@
 #include "demo-db/server/session/services.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,19 +101,24 @@ bool prepare_sql_deallocate(struct backend *backend, const struct dialect *d)
 	return true;
 }
 
+#define INTEGER_ROOM 32 /* of its digits */
+
 /* ---- EXECUTE --------------------------------------------------------------------------------- */
 
-static bool read_number(const struct token *t, bool negative, struct db_value *value)
+/* One that is no integer stays the text of its digits until its type is known. */
+static bool read_number(const struct token *t, bool negative, char **room, struct db_value *value)
 {
-	char text[64], *end;
-	snprintf(text, sizeof text, "%s%.*s", negative ? "-" : "", (int)t->bytes, t->text);
+	char *text = *room, *end;
+	*room += sprintf(text, "%s%.*s", negative ? "-" : "", (int)t->bytes, t->text) + 1;
 	errno = 0;
 	value->type = DB_INTEGER;
 	value->integer = strtoll(text, &end, 10);
 	if (!*end && !errno)
 		return true;
-	value->type = DB_REAL;
-	value->real = strtod(text, &end);
+	strtod(text, &end);
+	*value = (struct db_value){
+		.type = DB_TEXT, .length = (uint32_t)strlen(text), .data = text
+	};
 	return !*end;
 }
 
@@ -136,7 +142,7 @@ static bool read_constant(struct lexer *lexer, struct token t, char **room, stru
 		t = lexer_next(lexer);
 	*value = (struct db_value){ .type = DB_NULL };
 	if (t.kind == TOKEN_NUMBER)
-		return read_number(&t, negative, value);
+		return read_number(&t, negative, room, value);
 	if (negative)
 		return false;
 	if (t.kind == TOKEN_STRING) {
@@ -170,6 +176,50 @@ static int read_values(struct query *q, const char *text, char *room)
 	return 0;
 }
 
+static bool is_integer(enum pg_type type)
+{
+	return type == PG_INT2 || type == PG_INT4 || type == PG_INT8;
+}
+
+/* As a value of the parameter's type. A number with a point is rounded where an integer is wanted. */
+static int fit_value(
+	struct db_value *value, enum pg_type type, char *storage, struct value_error *error)
+{
+	char text[32], *end;
+	struct wire_bytes bytes = { .data = value->data, .length = (int32_t)value->length };
+	if (value->type == DB_NULL)
+		return 0;
+	if (value->type == DB_INTEGER) {
+		if (type == PG_UNKNOWN || type == PG_UNKNOWN_LITERAL || type == PG_BOOL)
+			return 0;
+		bytes.length = snprintf(text, sizeof text, "%lld", (long long)value->integer);
+		bytes.data = memcpy(storage, text, sizeof text);
+		storage += sizeof text;
+	} else if (is_integer(type) && memchr(value->data, '.', value->length)) {
+		double number = strtod(value->data, &end);
+		if (!*end && fabs(number) < 9e18)
+			bytes.length = snprintf(text, sizeof text, "%.0f", round(number));
+		if (!*end)
+			bytes.data = (const uint8_t *)text;
+	}
+	return value_read(bytes, type, 0, storage, value, error);
+}
+
+/* False: an error was told. */
+static bool fit_values(struct backend *backend, const struct statement *s, char *room)
+{
+	struct query *q = &backend->query;
+	struct value_error error = { .sqlstate = "" };
+	for (uint16_t i = 0; i < q->literal_count; i++) {
+		enum pg_type type = i < s->type_count ? s->types[i] : PG_UNKNOWN;
+		size_t bytes = q->literals[i].type == DB_TEXT ? q->literals[i].length : 0;
+		if (fit_value(&q->literals[i], type, room, &error))
+			return query_fail(backend, error.sqlstate, error.message, NULL), false;
+		room += value_room(bytes) + INTEGER_ROOM;
+	}
+	return true;
+}
+
 static bool refuse_count(struct backend *backend, const struct statement *s, const char *name)
 {
 	char message[DIALECT_TEXT_MAX], detail[80];
@@ -190,7 +240,9 @@ bool prepare_sql_execute(struct backend *backend)
 	struct statement *s = prepared_find(&backend->prepared, d->name);
 	if (!s)
 		return refuse(backend, "26000", "does not exist", d->name);
-	char *room = malloc(strlen(d->sql) + 1);
+	/* every constant, with a NUL behind it, and what they are as values of their types */
+	size_t bytes = strlen(d->sql) + 1, values = LITERALS_MAX * (40 + INTEGER_ROOM);
+	char *room = malloc(2 * bytes + 4 * bytes + values);
 	free(q->executed);
 	q->executed = room;
 	if (!room) {
@@ -204,6 +256,8 @@ bool prepare_sql_execute(struct backend *backend)
 	}
 	if (q->literal_count != s->parameter_count)
 		return refuse_count(backend, s, d->name);
+	if (!fit_values(backend, s, room + 2 * bytes))
+		return false;
 	struct dialect_context context = query_context(backend);
 	switch (statement_refresh(s, &context)) {
 	case REFRESH_FINE:

@@ -46,3 +46,29 @@ execute r;
 drop table p;
 execute r;
 \echo :SQLSTATE
+create table e (i int, n numeric(6,2), d date, b bool, t text);
+prepare p1 (int, numeric, date) as insert into e (i, n, d) values ($1, $2, $3) returning *;
+execute p1 (1, 2.5, '2024-2-9');
+execute p1 ('7', '1.005', 'Feb 1, 2024');
+execute p1 (1.5, 1, '2024-01-01');
+prepare p2 as select * from e where d = $1 and n > $2 and b is not true;
+execute p2 ('2024-2-9', 1);
+execute p2 (null, 1);
+prepare p3 as select $1 + i, n * $2 from e order by i;
+execute p3 (2, 1.50);
+insert into e (b, t) values ('t', 1.50), ('false', 'x');
+select b::int, t, b::text, not b, case when b then 1 end from e where t is not null order by t;
+select 1 where 1;
+\echo :SQLSTATE
+select * from e where i;
+select * from e where t or b;
+select i from e a join e c on a.i;
+select case when i then 1 end from e;
+delete from e where n;
+select true and 1;
+select * from e where 'true' and 'yes' order by i limit 1;
+select '5' * '6';
+\echo :SQLSTATE
+select -'5';
+select 1 in (null, 1), 2 not in (1, null), null = null;
+drop table e;
