@@ -40,13 +40,32 @@ static void check(const struct statement *s)
 		error_text_of(&source, &text);
 		sink += (size_t)text.position;
 	}
-	sink += s->dialect.column_count + s->kind.priority;
+	for (uint32_t i = 0; i < d->column_count; i++)
+		sink += d->column_types[i];
+	sink += s->kind.priority + s->type_count;
+}
+
+/* t is a table, v a view, and nothing else is known. */
+static const struct dialect_table *find_table(void *arg, const char *name)
+{
+	static struct dialect_column columns[] = { { "id", PG_INT4, -1, true },
+		{ "n", PG_NUMERIC, 2, false }, { "d", PG_DATE, -1, false },
+		{ "b", PG_BOOL, -1, false }, { "s", PG_TEXT, -1, false },
+		{ "ts", PG_TIMESTAMP, -1, false }, { "f", PG_FLOAT8, -1, false } };
+	static struct dialect_column computed[] = { { "q", PG_UNKNOWN, -1, false },
+		{ "e", PG_UNKNOWN, -1, false } };
+	static const struct dialect_table t = { 7, columns, NULL }, v = { 2, computed,
+		"CREATE VIEW v AS SELECT pg_divide(pg_scaled(n, "
+		"2), '3') AS q, pg_date_add(d, 1) AS e FROM t" };
+	(void)arg;
+	return strcmp(name, "t") == 0 ? &t : strcmp(name, "v") == 0 ? &v : NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
+	static const struct dialect_schema schema = { .version = 1, .find = find_table };
 	static const struct dialect_context context = {
-		.user = "u", .database = "d", .version = "v", .process = 1
+		.user = "u", .database = "d", .version = "v", .process = 1, .schema = &schema
 	};
 	static struct literals literals;
 	char *text = malloc(bytes + 1); /* its end is where the sanitizer looks */

@@ -216,11 +216,11 @@ static const char *written_name(const char *name)
 /* Functions of PostgreSQL's that are not there. */
 static bool is_missing(const char *name)
 {
-	static const char *const names[] = { "age", "array_agg", "array_length", "array_to_string",
-		"cbrt", "corr", "currval", "decode", "div", "encode", "format", "gcd", "initcap",
-		"json_agg", "json_build_object", "jsonb_agg", "jsonb_build_object", "lastval",
-		"lcm", "make_date", "md5", "mode", "nextval", "overlay", "percentile_cont",
-		"regexp_match", "regexp_matches", "regexp_replace", "regexp_split_to_array",
+	static const char *const names[] = { "age", "array_agg", "array_length", "cbrt", "corr",
+		"currval", "decode", "div", "encode", "format", "gcd", "initcap", "json_agg",
+		"json_build_object", "jsonb_agg", "jsonb_build_object", "lastval", "lcm",
+		"make_date", "md5", "mode", "nextval", "overlay", "percentile_cont", "regexp_match",
+		"regexp_matches", "regexp_replace", "regexp_split_to_array",
 		"regexp_split_to_table", "row_to_json", "setval", "stddev", "stddev_pop",
 		"stddev_samp", "string_to_array", "timezone", "to_char", "to_date", "to_json",
 		"to_jsonb", "to_number", "to_timestamp", "translate", "unnest", "var_pop",
