@@ -229,13 +229,14 @@ struct db_request {
 	const char *checks; /* queries that must compile, or it does not run; NULL: none */
 	const struct db_value *parameters;
 	uint32_t parameter_count;
-	uint32_t flags;		/* enum db_request_flags */
-	uint64_t arrival_ns;	/* cancel_now_ns() it was due; 0 = now. Latency counts from here */
-	uint64_t slo_ns;	/* 0: the class's */
-	uint64_t signature;	/* of what it runs; 0: hash of the SQL text */
-	uint64_t sql_hash;	/* the same for the same text, to find it again; 0: computed */
-	uint64_t key;		/* the host's name for the task; 0: the session's number */
-	uint64_t expected_rows; /* rows it will examine, for its progress; 0: from the plan */
+	uint32_t flags;	     /* enum db_request_flags */
+	uint64_t arrival_ns; /* cancel_now_ns() it was due; 0 = now. Latency counts from here */
+	uint64_t slo_ns;     /* 0: the class's */
+	uint64_t lock_timeout_ns; /* of each of its lock waits; 0: the session's */
+	uint64_t signature;	  /* of what it runs; 0: hash of the SQL text */
+	uint64_t sql_hash;	  /* the same for the same text, to find it again; 0: computed */
+	uint64_t key;		  /* the host's name for the task; 0: the session's number */
+	uint64_t expected_rows;	  /* rows it will examine, for its progress; 0: from the plan */
 	/* In place of SQL: a function of the host that occupies a worker slot, such as a report or
 	 * a compression. It touches no SQLite and returns 0 or a negative db_error. Only
 	 * pthread_cancel can stop it (cancel_config.thread_cancel): it is enabled while it runs,

@@ -134,7 +134,7 @@ int runtime_start(const struct config *config, char message[CONFIG_MESSAGE_MAX])
 			.exempt = i == PRIORITY_SYSTEM,
 			.by_name = i == PRIORITY_ANALYTICAL };
 	/* a task for each session in a transaction, and one for each statement at work */
-	uint64_t tasks = config->connections + config->workers + 256;
+	uint64_t tasks = config->connections + config->reserved + config->workers + 256;
 	const struct cancel_config options = { .struct_size = sizeof options,
 		.classes = classes,
 		.class_count = PRIORITY_LEVELS,

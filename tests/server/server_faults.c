@@ -221,8 +221,8 @@ static void a_failing_read_is_an_error_and_no_more(void **state)
 
 static void a_flood_of_connections_leaves_sessions_alone(void **state)
 {
-	const char *const options[] = { "--connections", "20", "--set",
-		"server.startup_timeout_s=3600", NULL };
+	const char *const options[] = { "--connections", "20", "--set", "server.reserved=0",
+		"--set", "server.startup_timeout_s=3600", NULL };
 	static struct wire_client flood[FLOOD];
 	(void)state;
 	wire_server_start(&server, options);

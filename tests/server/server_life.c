@@ -216,7 +216,7 @@ static void a_start_that_goes_nowhere_is_ended(void **state)
 
 static void too_many_sessions_are_told_so(void **state)
 {
-	const char *const options[] = { "--connections", "2", NULL };
+	const char *const options[] = { "--connections", "2", "--set", "server.reserved=0", NULL };
 	const char *const pairs[] = { "user", "u", NULL };
 	static struct wire_client third;
 	(void)state;
@@ -240,6 +240,36 @@ static void too_many_sessions_are_told_so(void **state)
 	} while (third.fd < 0);
 	wire_close(&third);
 	wire_close(&a);
+}
+
+static void an_operator_comes_in_when_all_connections_are_taken(void **state)
+{
+	const char *const options[] = { "--connections", "2", "--set", "server.reserved=2",
+		"--listen", "127.0.0.1", "--set", "roles.boss=system raise", NULL };
+	const char *const user[] = { "user", "u", NULL }, *const boss[] = { "user", "boss", NULL };
+	static struct wire_client others[3];
+	(void)state;
+	start_with(options);
+	for (int i = 0; i < 2; i++) {
+		wire_open_tcp(&others[i], server.port);
+		wire_startup(&others[i], user);
+		assert_string_equal(wire_talk(&others[i]), "Z(I)");
+	}
+	wire_open_tcp(&others[2], server.port);
+	wire_startup(&others[2], user);
+	assert_string_equal(wire_talk(&others[2]), "E(53300) EOF");
+	wire_close(&others[2]);
+	wire_open_tcp(&others[2], server.port);
+	wire_startup(&others[2], boss);
+	assert_string_equal(wire_talk(&others[2]), "Z(I)");
+	wire_login(&a, &server, "u"); /* by the local socket */
+	wire_open(&b, &server);
+	wire_startup(&b, user);
+	assert_string_equal(wire_talk(&b), "E(53300) EOF");
+	wire_close(&b);
+	wire_close(&a);
+	for (int i = 0; i < 3; i++)
+		wire_close(&others[i]);
 }
 
 #define NO_HURRY "--set", "server.drain_s=3600"
@@ -440,6 +470,8 @@ int main(void)
 		cmocka_unit_test_teardown(the_operator_s_timeouts_are_every_session_s_own, clean),
 		cmocka_unit_test_teardown(a_start_that_goes_nowhere_is_ended, clean),
 		cmocka_unit_test_teardown(too_many_sessions_are_told_so, clean),
+		cmocka_unit_test_teardown(
+			an_operator_comes_in_when_all_connections_are_taken, clean),
 		cmocka_unit_test_teardown(sigterm_lets_transactions_end, clean),
 		cmocka_unit_test_teardown(draining_ends_after_its_time, clean),
 		cmocka_unit_test_teardown(the_most_workers_start, clean),

@@ -55,6 +55,24 @@ static void wait_until(const char *sql)
 
 #define HELD "select waiting > 0 as t from cancel_admission limit 1"
 
+static void a_session_sets_how_long_it_waits_for_a_lock(void **state)
+{
+	(void)state;
+	start(NULL);
+	wire_query(&a, "create table t(n int)");
+	wire_query(&a, "begin; alter table t add column m int");
+	assert_string_equal(wire_query(&boss, "set lock_timeout = 30; select * from t"),
+		"C(SET) E(55P03) Z(I)");
+	assert_string_equal(
+		wire_query(&boss, "begin; set local lock_timeout = '20ms'; select * from t"),
+		"C(BEGIN) C(SET) E(55P03) Z(E)");
+	wire_query(&boss, "rollback; set lock_timeout = 0");
+	wire_send_query(&boss, "select count(*) as n from t");
+	wire_query(&a, "rollback");
+	assert_string_equal(wire_talk(&boss), "T(n:20) D(0) C(SELECT 1) Z(I)");
+	stop();
+}
+
 static void what_a_pause_holds_can_be_cancelled(void **state)
 {
 	(void)state;
@@ -306,6 +324,7 @@ static void who_vanished_is_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(a_session_sets_how_long_it_waits_for_a_lock, clean),
 		cmocka_unit_test_teardown(what_a_pause_holds_can_be_cancelled, clean),
 		cmocka_unit_test_teardown(what_a_pause_holds_is_not_idle_and_times_out, clean),
 		cmocka_unit_test_teardown(checkpoints_leave_threads_to_serve_the_writer, clean),

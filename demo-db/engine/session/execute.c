@@ -362,8 +362,10 @@ int execute_lock(struct db_session *session, const struct lock_request *requests
 	session->owner.before_wait = show_slot;
 	bool view = session->request.flags & DB_VIEW; /* with a table in it */
 	bool may_wait = !view || workers_may_wait(&session->engine->workers, &session->job);
-	int rc = lock_acquire(&session->owner, requests, count,
-		may_wait ? session->lock_timeout_ns : 0, &session->run.waited);
+	uint64_t own_ns = session->request.lock_timeout_ns;
+	uint64_t timeout_ns = own_ns ? own_ns : session->lock_timeout_ns;
+	int rc = lock_acquire(
+		&session->owner, requests, count, may_wait ? timeout_ns : 0, &session->run.waited);
 	return rc ? lock_failure(session, rc) : 0;
 }
 

@@ -55,6 +55,8 @@ struct config_option {
 	X(server, queue, COUNT, 1024, 1, 1000000, "statements that may wait for a worker")         \
 	X(server, pool_mb, COUNT, 64, 1, 1048576, "page pool")                                     \
 	X(server, connections, COUNT, 256, 1, 16384, "sessions at once")                           \
+	X(server, reserved, COUNT, 3, 0, 1024,                                                     \
+		"more sessions, for roles with raise and the local socket")                        \
 	X(server, startup_timeout_s, COUNT, 60, 1, 3600, "for start-up and password")              \
 	X(server, idle_timeout_s, COUNT, 0, 0, 2000000, "idle session, 0 none")                    \
 	X(server, idle_transaction_timeout_s, COUNT, 0, 0, 2000000,                                \

@@ -173,7 +173,7 @@ static void name_peer(const struct sockaddr_storage *peer, char *text, size_t by
 {
 	const struct sockaddr_in *v4 = (const void *)peer;
 	const struct sockaddr_in6 *v6 = (const void *)peer;
-	snprintf(text, bytes, "local");
+	snprintf(text, bytes, "%s", LISTEN_LOCAL);
 	if (peer->ss_family == AF_INET)
 		inet_ntop(AF_INET, &v4->sin_addr, text, (socklen_t)bytes);
 	else if (peer->ss_family == AF_INET6)

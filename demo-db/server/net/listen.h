@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#define LISTEN_LOCAL "local" /* the address of whoever comes by the local socket */
+
 #define LISTEN_MAX	   4
 #define LISTEN_MESSAGE_MAX 256
 

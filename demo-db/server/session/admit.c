@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROW_LOG_BYTES 512u /* what a changed row turned out to add to the log, about */
+#define FOREVER_MS    3155760000000u /* 100 years */
+#define ROW_LOG_BYTES 512u	     /* what a changed row turned out to add to the log, about */
 
 /* ---- Priorities ------------------------------------------------------------------------------ */
 
@@ -53,6 +54,8 @@ static void read_settings(struct backend *backend)
 	atomic_store_explicit(&backend->source->level, level, memory_order_relaxed);
 	backend->limit = lower(backend->limit, set);
 	backend->user_level = user_of(backend);
+	uint64_t wait_ms = settings_ms(settings, SETTING_lock_timeout);
+	backend->lock_timeout_ns = (wait_ms ? wait_ms : FOREVER_MS) * 1000000u;
 	backend->settings_version = settings->version;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clients.c - keeps the list of clients, and does what concerns one of them by its key, or all. */
 #include "demo-db/server/session/clients.h"
+#include "demo-db/server/net/listen.h"
 #include "demo-db/server/session/client.h"
 #include "demo-db/server/session/services.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -39,12 +41,20 @@ static void enlist(struct clients *clients, struct client *client)
 		FIRST_PROCESS + clients->next_process++ % (UINT32_MAX - FIRST_PROCESS);
 }
 
+/* How many sessions there may be for this one still to come in. */
+static uint64_t limit_for(
+	const struct services *services, bool local, const struct config_role *role)
+{
+	bool helps = local || (role && role->raise);
+	return services->config.connections + (helps ? services->config.reserved : 0);
+}
+
 int clients_welcome(struct services *services, int fd, bool trusted, const char *address)
 {
 	struct clients *clients = services->clients;
+	uint64_t limit = limit_for(services, strcmp(address, LISTEN_LOCAL) == 0, NULL);
 	pthread_mutex_lock(&clients->lock);
-	bool full = clients->draining ||
-		    clients->count >= services->config.connections + CLIENTS_STARTING_MAX;
+	bool full = clients->draining || clients->count >= limit + CLIENTS_STARTING_MAX;
 	pthread_mutex_unlock(&clients->lock);
 	struct client *client = full ? NULL : client_new(services, fd, trusted, address);
 	if (!client)
@@ -68,8 +78,10 @@ int clients_welcome(struct services *services, int fd, bool trusted, const char 
 bool clients_admit_session(struct services *services, struct client *client)
 {
 	struct clients *clients = services->clients;
+	bool local = strcmp(client->address, LISTEN_LOCAL) == 0;
+	uint64_t limit = limit_for(services, local, client->backend.role);
 	pthread_mutex_lock(&clients->lock);
-	client->counted = !clients->draining && clients->sessions < services->config.connections;
+	client->counted = !clients->draining && clients->sessions < limit;
 	clients->sessions += client->counted;
 	snprintf(client->shown_user, sizeof client->shown_user, "%s", client->backend.user);
 	pthread_mutex_unlock(&clients->lock);

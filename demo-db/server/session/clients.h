@@ -26,7 +26,8 @@ void clients_destroy(struct clients *clients);
 
 /* A new client on an accepted socket is served from here on. -1: turn it away. */
 int clients_welcome(struct services *services, int fd, bool trusted, const char *address);
-/* A client becomes a session. False: too many. */
+/* A client becomes a session. False: too many. The reserved ones are for whoever comes to help: roles
+ * with `raise`, and the local socket. */
 bool clients_admit_session(struct services *services, struct client *client);
 /* From here on others may cancel what it does. */
 void clients_open_session(

@@ -113,6 +113,7 @@ static bool start(struct backend *backend, enum query_step next)
 	q->request.struct_size = sizeof q->request;
 	q->request.key = backend->process;
 	q->request.flags |= DB_HAND_OVER;
+	q->request.lock_timeout_ns = backend->lock_timeout_ns;
 	q->request.on_done = on_done;
 	admit_starts(backend);
 	q->request.arg = backend;

@@ -45,7 +45,7 @@
 	X(is_superuser, "off", BOOL, REPORT | FIXED, 0, 0, NULL, "may the role act as system")     \
 	X(jit, "off", BOOL, 0, 0, 0, NULL, "accepted, without effect")                             \
 	X(lc_messages, "C", TEXT, 0, 0, 0, NULL, "accepted, without effect")                       \
-	X(lock_timeout, "0", TIME, FIXED, 0, INT32_MAX, NULL, "the server's, for every session")   \
+	X(lock_timeout, "0", TIME, 0, 0, INT32_MAX, NULL, "longest wait for one lock, 0 none")     \
 	X(max_identifier_length, "63", INTEGER, FIXED, 0, 0, NULL, "as PostgreSQL's")              \
 	X(row_security, "on", BOOL, 0, 0, 0, NULL, "accepted, without effect")                     \
 	X(search_path, "public", TEXT, 0, 0, 0, NULL, "accepted; there is one schema")             \
