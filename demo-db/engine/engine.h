@@ -93,6 +93,9 @@ void db_reads_schema(bool on);
  * another or compiles it again, which it does before it runs in a changed schema: as long as it is
  * the same, what was looked up in the schema holds. 0: no statement is run. */
 uint64_t db_compile_number(void);
+/* For a function of a statement that this thread runs: true after so long, false at once when the
+ * statement is cancelled. It keeps its worker. */
+bool db_sleep(uint64_t ns);
 /* How many statements this thread has begun to run. */
 uint64_t db_run_number(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * catalog.h - as much of pg_catalog as psql 15's \d, \dt, \di, \dv, \dn, \du and \l read.
+ * catalog.h - as much of pg_catalog as psql 15's \d, \dt, \di, \dv, \dn, \du and \l read, and
+ * pg_locks.
  *
  * Tables that tell what SQLite's schema says, one SELECT each, and the functions psql calls beside
  * them. There is one schema (public) and one owner (demo). Catalogs that would always be empty here

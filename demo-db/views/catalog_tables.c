@@ -28,6 +28,13 @@
 	"(SELECT c.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c "                    \
 	"WHERE t.rowid + " ROWID_KEY " = x.oid AND c.pk)"
 
+#define LOCKS(mode, granted, where)                                                                \
+	"SELECT 'relation', 5, s.rowid + " FIRST_OID ", h.process, CASE h." mode                   \
+	" WHEN 'access share' THEN 'AccessShareLock' WHEN 'row exclusive' THEN "                   \
+	"'RowExclusiveLock' WHEN 'share' THEN 'ShareLock' ELSE 'AccessExclusiveLock' "             \
+	"END, " granted ", 0 FROM cancel_holds h JOIN sqlite_schema s ON s.name = h.table_name "   \
+	"WHERE s.type = 'table' AND h." where
+
 const struct catalog_table catalog_tables[] = {
 	{ "pg_namespace", "oid int, nspname text, nspowner int",
 		"SELECT 2200, 'public', 10 UNION ALL SELECT 11, 'pg_catalog', 10" },
@@ -113,6 +120,11 @@ const struct catalog_table catalog_tables[] = {
 		"UNION ALL SELECT x.oid, x.name, x.rel, 0, x.oid, CASE WHEN x.pk THEN 'p' ELSE 'u' "
 		"END, 0, 0, 0, NULL FROM " INDEXES " x WHERE x.pk OR substr(x.real, 1, 17) = "
 		"'sqlite_autoindex_'" },
+	{ "pg_locks",
+		"locktype text, database oid, relation oid, pid int, mode text, granted bool, "
+		"fastpath bool",
+		LOCKS("mode", "1", "held > 0") " UNION ALL " LOCKS(
+			"wanted_mode", "0", "waits_ms IS NOT NULL") },
 	{ "pg_collation", "oid int, collname text", "SELECT 950, 'C' WHERE 0" },
 	{ "pg_auth_members", "roleid int, member int", "SELECT 0, 0 WHERE 0" },
 	{ "pg_inherits", "inhrelid int, inhparent int, inhseqno int, inhdetachpending bool",

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * functions.c - SELECT cancel_task(id) and pg_cancel_backend(process). Whether a session may call
- * them is the server's to decide, before the statement runs; inside views and triggers nobody may.
+ * functions.c - cancel_task(id), pg_cancel_backend(process), pg_terminate_backend(process) and
+ * pg_sleep(seconds), each as SELECT has it. Whether a session may call the first three is the server's to decide, before the statement runs; inside views and triggers nobody may.
  */
 #include "demo-db/server/session/clients.h"
 #include "demo-db/server/session/services.h"
 #include "demo-db/views/view.h"
+
+#define SLEEP_MAX_S 3155760000u /* 100 years */
 
 /* True: on its way; false: it has ended; an error: it may not be cancelled. */
 static void cancel_task_function(sqlite3_context *result, int argc, sqlite3_value **argv)
@@ -32,13 +34,42 @@ static void cancel_backend_function(sqlite3_context *result, int argc, sqlite3_v
 	sqlite3_result_int(result, hit);
 }
 
+static void terminate_backend_function(sqlite3_context *result, int argc, sqlite3_value **argv)
+{
+	struct services *services = sqlite3_user_data(result);
+	sqlite3_int64 process = sqlite3_value_int64(argv[0]);
+	(void)argc;
+	bool hit = process > 0 && process <= UINT32_MAX &&
+		   clients_end_process(services->clients, (uint32_t)process);
+	sqlite3_result_int(result, hit);
+}
+
+static void sleep_function(sqlite3_context *result, int argc, sqlite3_value **argv)
+{
+	double seconds = sqlite3_value_double(argv[0]);
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	if (!(seconds > 0))
+		seconds = 0;
+	if (db_sleep(seconds < SLEEP_MAX_S ? (uint64_t)(seconds * 1e9) : SLEEP_MAX_S * 1000000000u))
+		sqlite3_result_text(result, "", 0, SQLITE_STATIC); /* void */
+	else
+		sqlite3_result_error_code(result, SQLITE_INTERRUPT);
+}
+
 int view_functions_install(struct services *services, sqlite3 *db)
 {
-	int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
-	int rc = sqlite3_create_function_v2(
-		db, "cancel_task", 1, flags, services, cancel_task_function, NULL, NULL, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_create_function_v2(db, "pg_cancel_backend", 1, flags, services,
-			cancel_backend_function, NULL, NULL, NULL);
+	static const struct {
+		const char *name;
+		void (*call)(sqlite3_context *result, int argc, sqlite3_value **argv);
+	} functions[] = { { "cancel_task", cancel_task_function },
+		{ "pg_cancel_backend", cancel_backend_function },
+		{ "pg_terminate_backend", terminate_backend_function },
+		{ "pg_sleep", sleep_function } };
+	int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY, rc = SQLITE_OK;
+	for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof *functions; i++)
+		rc = sqlite3_create_function_v2(db, functions[i].name, 1, flags, services,
+			functions[i].call, NULL, NULL, NULL);
 	return rc;
 }

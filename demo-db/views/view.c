@@ -399,7 +399,7 @@ static const sqlite3_module writable = MODULE(update);
 
 static const struct view *const views[] = { &view_tasks, &view_holds, &view_resources,
 	&view_decisions, &view_held_back, &view_quarantine, &view_admission, &view_settings,
-	&view_sessions };
+	&view_sessions, &view_activity };
 #define VIEWS (sizeof views / sizeof *views)
 
 bool views_are_guarded(const char *name)
@@ -407,7 +407,8 @@ bool views_are_guarded(const char *name)
 	for (size_t i = 0; i < VIEWS; i++)
 		if (strcasecmp(name, views[i]->name) == 0)
 			return true;
-	return strcasecmp(name, "cancel_task") == 0 || strcasecmp(name, "pg_cancel_backend") == 0;
+	return strcasecmp(name, "cancel_task") == 0 || strcasecmp(name, "pg_cancel_backend") == 0 ||
+	       strcasecmp(name, "pg_terminate_backend") == 0;
 }
 
 static int install(sqlite3 *db, const struct view *view, struct services *services)

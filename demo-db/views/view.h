@@ -48,13 +48,13 @@ struct view {
 };
 
 extern const struct view view_tasks, view_holds, view_resources, view_decisions, view_held_back,
-	view_quarantine, view_admission, view_settings, view_sessions;
+	view_quarantine, view_admission, view_settings, view_sessions, view_activity;
 
 /* All views and functions, on a new connection: 0 or an SQLite error. `arg` is the services. */
 int views_install(void *arg, sqlite3 *db);
 /* A function or table of ours: only those who may control call or change it. */
 bool views_are_guarded(const char *name);
-/* cancel_task(id) and pg_cancel_backend(process). */
+/* cancel_task(id), pg_cancel_backend(process), pg_terminate_backend(process) and pg_sleep(seconds). */
 int view_functions_install(struct services *services, sqlite3 *db);
 
 #endif

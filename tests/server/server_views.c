@@ -235,6 +235,75 @@ static void settings_change_together_or_not_at_all(void **state)
 	assert_string_equal(wire_query(&operator, MODE), "T(value:25) D(act) C(SELECT 1) Z(I)");
 }
 
+static void sessions_and_locks_are_shown_as_postgresql_does(void **state)
+{
+	const char *const pairs[] = { "user", "napper", "application_name", "nap", NULL };
+	(void)state;
+	wire_server_start(&server, NULL);
+	wire_login(&operator, & server, "u");
+	wire_query(&operator, "create table t(n int)");
+	wire_open(&holder, &server);
+	wire_startup(&holder, pairs);
+	wire_talk(&holder);
+	wire_query(&holder, "begin; alter table t add column m int");
+	assert_string_equal(
+		wire_query(&operator, "select usename, application_name, client_addr, state, "
+				      "xact_start is not null as x, backend_start <= now() as b "
+				      "from pg_stat_activity where usename = 'napper'"),
+		"T(usename:19,application_name:25,client_addr:25,state:25,x:16,b:16) "
+		"D(napper,nap,~,idle in transaction,t,t) C(SELECT 1) Z(I)");
+	wire_login(&waiter, &server, "w");
+	wire_send_query(&waiter, "select * from t");
+	WAIT_UNTIL(strstr(wire_query(&operator, "select count(*) = 2 from pg_locks"), "D(t)"));
+	assert_string_equal(
+		wire_query(&operator,
+			"select l.mode, l.granted, a.usename from pg_catalog.pg_locks l "
+			"join pg_stat_activity a on a.pid = l.pid order by 2"),
+		"T(mode:25,granted:16,usename:19) D(AccessShareLock,f,w) "
+		"D(AccessExclusiveLock,t,napper) C(SELECT 2) Z(I)");
+	assert_string_equal(wire_query(&operator, "select wait_event_type, wait_event from "
+						  "pg_stat_activity where usename = 'w'"),
+		"T(wait_event_type:25,wait_event:25) D(Lock,relation) C(SELECT 1) Z(I)");
+	wire_query(&holder, "rollback");
+	wire_talk(&waiter);
+	wire_close(&waiter);
+	wire_close(&holder);
+	wire_close(&operator);
+}
+
+static void a_session_sleeps_until_it_is_cancelled_or_ended(void **state)
+{
+	(void)state;
+	wire_server_start(&server, NULL);
+	wire_login(&operator, & server, "u");
+	wire_login(&waiter, &server, "w");
+	assert_string_equal(wire_query(&waiter, "select pg_sleep(0.01)"),
+		"T(pg_sleep:25) D() C(SELECT 1) Z(I)");
+	assert_string_equal(
+		wire_query(&waiter, "set statement_timeout = 50; select pg_sleep(3600)"),
+		"C(SET) T(pg_sleep:25) E(57014) Z(I)");
+	wire_query(&waiter, "reset statement_timeout");
+	wire_send_query(&waiter, "select pg_sleep(3600)");
+	WAIT_UNTIL(strstr(wire_query(&operator, "select pg_cancel_backend(pid) from "
+						"pg_stat_activity where state = 'active' and "
+						"usename = 'w'"),
+		"D(t)"));
+	assert_non_null(strstr(wire_talk(&waiter), "E(57014)"));
+	wire_send_query(&waiter, "select pg_sleep(3600)");
+	WAIT_UNTIL(strstr(wire_query(&operator, "select count(*) = 1 from pg_stat_activity where "
+						"state = 'active' and usename = 'w'"),
+		"D(t)"));
+	assert_string_equal(wire_query(&operator, "select pg_terminate_backend(pid) as ended from "
+						  "pg_stat_activity where usename = 'w'"),
+		"T(ended:16) D(t) C(SELECT 1) Z(I)");
+	assert_string_equal(wire_talk(&waiter), "T(pg_sleep:25) E(57014) Z(I)");
+	assert_string_equal(wire_talk(&waiter), "E(57P01) EOF");
+	assert_string_equal(wire_query(&operator, "select pg_terminate_backend(1) as ended"),
+		"T(ended:16) D(f) C(SELECT 1) Z(I)");
+	wire_close(&waiter);
+	wire_close(&operator);
+}
+
 static void those_who_may_not_control_are_refused(void **state)
 {
 	const char *const options[] = { "--set", "roles.boss=auto raise", NULL };
@@ -249,7 +318,7 @@ static void those_who_may_not_control_are_refused(void **state)
 		"E(42501) Z(I)");
 	/* whatever it is written like */
 	static const char *const ways[] = { "select \"cancel_task\"(1)",
-		"select \"pg_cancel_backend\"(1)",
+		"select \"pg_cancel_backend\"(1)", "select pg_terminate_backend(1)",
 		"with x as (select 1) update cancel_settings set value = 'act' where name = 'mode'",
 		"update \"cancel_settings\" set value = 'act' where name = 'mode'",
 		"insert into temp.cancel_settings values (1, 2, 3, 4)",
@@ -383,6 +452,8 @@ int main(void)
 		cmocka_unit_test_teardown(a_block_cancelled_while_idle_tells_its_client_why, clean),
 		cmocka_unit_test_teardown(settings_are_checked_and_shown, clean),
 		cmocka_unit_test_teardown(those_who_may_not_control_are_refused, clean),
+		cmocka_unit_test_teardown(sessions_and_locks_are_shown_as_postgresql_does, clean),
+		cmocka_unit_test_teardown(a_session_sleeps_until_it_is_cancelled_or_ended, clean),
 		cmocka_unit_test_teardown(settings_change_together_or_not_at_all, clean),
 		cmocka_unit_test_teardown(a_culprit_is_cancelled_and_the_reason_is_in_sql, clean),
 		cmocka_unit_test_teardown(metrics_and_health_are_served_over_http, clean),

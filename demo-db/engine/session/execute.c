@@ -16,7 +16,10 @@
 #include "demo-db/engine/session/state.h"
 #include "demo-db/engine/session/transaction.h"
 
+#include <time.h>
+
 #define ATTEMPTS_MAX	  2
+#define NAP_NS		  5000000u   /* between two looks whether it is cancelled */
 #define GRANT_LEAST_BYTES (4u << 20) /* what a statement without a grant may be taken to have */
 #define TRY_AGAIN	  1	     /* beside 0 and negative errors */
 
@@ -215,6 +218,21 @@ uint64_t db_compile_number(void)
 	return running ? running->authorizer.calls : 0;
 }
 
+static _Thread_local const struct db_session *stepping; /* the session of `running` */
+
+/* It looks every few milliseconds whether it is cancelled, which is soon enough for who cancels. */
+bool db_sleep(uint64_t ns)
+{
+	const uint64_t end_ns = cancel_now_ns() + ns;
+	for (uint64_t now_ns = end_ns - ns; now_ns < end_ns; now_ns = cancel_now_ns()) {
+		uint64_t nap_ns = end_ns - now_ns < NAP_NS ? end_ns - now_ns : NAP_NS;
+		if (stepping && session_cancelled(stepping) != BY_NOBODY)
+			return false;
+		nanosleep(&(struct timespec){ .tv_nsec = (long)nap_ns }, NULL);
+	}
+	return true;
+}
+
 static _Thread_local uint64_t runs;
 
 uint64_t db_run_number(void)
@@ -284,10 +302,12 @@ static int step_fenced(struct db_session *session, struct compiled *compiled)
 	authorizer_check(&connection->authorizer, &compiled->locks, compiled->verb == VERB_VACUUM);
 	connection->authorizer.compiled = compiled->checked;
 	running = connection;
+	stepping = session;
 	runs++;
 	int rc = session_start_step(session, connection->db) ? step_rows(session, compiled)
 							     : cancelled(session);
 	running = NULL;
+	stepping = NULL;
 	session_end_step(session);
 	progress_end(&connection->progress);
 	bool missed = connection->authorizer.missed;

@@ -41,11 +41,12 @@ static bool is_one_of(const struct token *t, const char *const *words)
 static bool is_view_name(const struct token *t)
 {
 	static const char *const views[] = { "cancel_tasks", "cancel_holds", "cancel_resources",
-		"cancel_decisions", "cancel_held_back", "cancel_admission", "cancel_settings",
-		"cancel_sessions" };
+		"cancel_decisions", "cancel_held_back", "cancel_quarantine", "cancel_admission",
+		"cancel_settings", "cancel_sessions", "pg_stat_activity", "pg_locks" };
 	bool word = t->kind == TOKEN_WORD || t->kind == TOKEN_NAME;
 	size_t quote = t->kind == TOKEN_NAME;
-	if (!word || (t->text[quote] | 0x20) != 'c')
+	char first = (char)(t->text[quote] | 0x20);
+	if (!word || (first != 'c' && first != 'p'))
 		return false;
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		if (t->bytes == strlen(views[i]) + 2 * quote &&
@@ -69,7 +70,8 @@ static struct words read_words(struct lexer *lexer, bool table_next)
 	static const char *const tables[] = { "from", "join", "update", "into", NULL };
 	static const char *const groups[] = { "group", "having", "over", "union", "intersect",
 		"except", NULL };
-	static const char *const functions[] = { "cancel_task", "pg_cancel_backend", NULL };
+	static const char *const functions[] = { "cancel_task", "pg_cancel_backend",
+		"pg_terminate_backend", NULL };
 	struct words seen = { 0 };
 	bool in_from = false;
 	for (struct token t = lexer_next(lexer); t.kind != TOKEN_END && t.kind != TOKEN_BAD;

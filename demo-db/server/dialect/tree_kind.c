@@ -334,8 +334,10 @@ static struct kind kind_of_call(struct writer *w, const FuncCall *call)
 			strcmp(name, "mod") == 0 ? tree_common_of(w, call->args, PG_UNKNOWN_LITERAL)
 						 : tree_kind(w, first).type,
 			list_length(call->args));
-	if (strcmp(name, "pg_cancel_backend") == 0)
+	if (strcmp(name, "pg_cancel_backend") == 0 || strcmp(name, "pg_terminate_backend") == 0)
 		return of(PG_BOOL);
+	if (strcmp(name, "pg_sleep") == 0)
+		return of(PG_TEXT);
 	if (strncmp(name, "pg_", 3) == 0 && first)
 		return kind_of_own(w, name + 3, first);
 	if (strcmp(name, "sqrt") == 0 && first)

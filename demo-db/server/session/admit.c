@@ -7,6 +7,7 @@
  */
 #include "demo-db/server/session/admit.h"
 #include "demo-db/server/session/backend.h"
+#include "demo-db/server/session/clients.h"
 #include "demo-db/server/session/services.h"
 #include "demo-db/server/session/query_errors.h"
 #include "common/hash.h"
@@ -56,6 +57,7 @@ static void read_settings(struct backend *backend)
 	backend->user_level = user_of(backend);
 	uint64_t wait_ms = settings_ms(settings, SETTING_lock_timeout);
 	backend->lock_timeout_ns = (wait_ms ? wait_ms : FOREVER_MS) * 1000000u;
+	clients_show_program(backend->services->clients, backend, program);
 	backend->settings_version = settings->version;
 }
 

@@ -47,7 +47,8 @@ struct backend {
 	enum priority limit; /* no statement of its is above it; AUTO: no limit */
 	enum priority lift;  /* all of its statements are this, by a role that may; AUTO: no */
 	uint64_t lock_timeout_ns;
-	uint64_t user_level; /* hash of whose requests these are, for the gate */
+	char shown_program[CONFIG_NAME_MAX]; /* by clients_show_program */
+	uint64_t user_level;		     /* hash of whose requests these are, for the gate */
 	uint64_t reported_serial;
 	uint32_t reported_level; /* the admission level the client knows */
 	struct output output;

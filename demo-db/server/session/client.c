@@ -6,6 +6,7 @@
  * extended.c, the running of statements in query.c.
  */
 #include "demo-db/server/session/client.h"
+#include "demo-db/server/net/listen.h"
 #include "demo-db/server/session/admit.h"
 #include "demo-db/server/session/extended.h"
 #include "demo-db/server/session/clients.h"
@@ -33,6 +34,8 @@ struct client *client_new(struct services *services, int fd, bool trusted, const
 		return NULL;
 	client->source.fd = fd;
 	client->trusted = trusted;
+	client->accepted_ns = cancel_now_ns();
+	client->local = strcmp(address, LISTEN_LOCAL) == 0;
 	snprintf(client->address, sizeof client->address, "%s", address);
 	if (backend_init(&client->backend, services, &client->source) == 0)
 		return client;

@@ -33,6 +33,8 @@ struct client {
 	_Atomic uint32_t shown_state;
 	bool trusted;	 /* came by the socket or loopback: no password */
 	uint32_t secret; /* its key for cancel requests */
+	uint64_t accepted_ns;
+	bool local; /* it came by the local socket */
 	char address[64];
 	struct scram *scram;
 	struct input input;

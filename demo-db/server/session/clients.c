@@ -78,8 +78,7 @@ int clients_welcome(struct services *services, int fd, bool trusted, const char 
 bool clients_admit_session(struct services *services, struct client *client)
 {
 	struct clients *clients = services->clients;
-	bool local = strcmp(client->address, LISTEN_LOCAL) == 0;
-	uint64_t limit = limit_for(services, local, client->backend.role);
+	uint64_t limit = limit_for(services, client->local, client->backend.role);
 	pthread_mutex_lock(&clients->lock);
 	client->counted = !clients->draining && clients->sessions < limit;
 	clients->sessions += client->counted;
@@ -146,6 +145,28 @@ bool clients_cancel_process(struct clients *clients, uint32_t process)
 	}
 	pthread_mutex_unlock(&clients->lock);
 	return found;
+}
+
+bool clients_end_process(struct clients *clients, uint32_t process)
+{
+	bool found = false;
+	pthread_mutex_lock(&clients->lock);
+	for (struct client *c = clients->first; c && !found; c = c->next) {
+		found = c->backend.process == process;
+		if (found) {
+			backend_close(&c->backend, CLOSE_SHUTDOWN_NOW);
+			backend_cancel(&c->backend, false);
+		}
+	}
+	pthread_mutex_unlock(&clients->lock);
+	return found;
+}
+
+void clients_show_program(struct clients *clients, struct backend *backend, const char *program)
+{
+	pthread_mutex_lock(&clients->lock);
+	snprintf(backend->shown_program, sizeof backend->shown_program, "%s", program);
+	pthread_mutex_unlock(&clients->lock);
 }
 
 bool clients_is_draining(struct clients *clients)

@@ -9,6 +9,7 @@
 
 #define CLIENTS_STARTING_MAX 64 /* beyond the sessions: in start-up, or with a cancel request */
 
+struct backend;
 struct client;
 struct db_session;
 struct services;
@@ -40,10 +41,14 @@ void clients_left(struct clients *clients, struct client *client);
 bool clients_cancel_request(struct services *services, uint32_t process, uint32_t secret);
 /* The same without a key, for those who may. */
 bool clients_cancel_process(struct clients *clients, uint32_t process);
+/* Ends its session, as PostgreSQL's pg_terminate_backend does; false: there is none. */
+bool clients_end_process(struct clients *clients, uint32_t process);
 /* Wakes every client, so that statements held back ask again. */
 void clients_wake(struct clients *clients);
 /* Has every client look at the clock. */
 void clients_tick(struct clients *clients, uint64_t now_ns);
+/* What visitors see as its program. */
+void clients_show_program(struct clients *clients, struct backend *backend, const char *program);
 /* Calls `visit` for each client, under the lock. */
 void clients_visit(
 	struct clients *clients, void (*visit)(void *arg, const struct client *client), void *arg);
