@@ -42,7 +42,8 @@
 	X(class_index, VALUE, none)                                                                \
 	X(state, VALUE, none)                                                                      \
 	X(flags, VALUE, none)                                                                      \
-	X(rank, VALUE, none)
+	X(rank, VALUE, none)                                                                       \
+	X(origin, VALUE, none)
 
 #define RECORD_ENTRY_FIELDS(X)                                                                     \
 	X(resource, VALUE, none)                                                                   \
