@@ -141,6 +141,8 @@ struct db_stats { /* counters since db_open unless said otherwise */
 	uint64_t lock_waits, lock_wait_ns, gate_waits, gate_wait_ns, global_waits, global_wait_ns;
 	/* log and background work */
 	uint64_t wal_bytes, wal_bytes_peak, checkpoints, checkpoints_gated, checkpoint_ns;
+	uint64_t checkpoint_gated_bytes_peak; /* most that was copied with writers kept out */
+	uint64_t log_throttle_ns; /* writers waited so long for a log beyond its limit */
 	uint64_t backups, backup_failures;
 };
 void db_stats(struct db_engine *engine, struct db_stats *stats);

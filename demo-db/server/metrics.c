@@ -91,6 +91,8 @@ static void put_engine(struct evbuffer *out, const struct db_stats *s)
 		s->memory_cancelled);
 	gauge(out, "demo_db_wal_bytes", "Log not yet in the database.", (double)s->wal_bytes);
 	counter(out, "demo_db_checkpoints_total", "Checkpoints.", s->checkpoints);
+	counter(out, "demo_db_log_throttle_ms_total",
+		"Time writers waited for a log over its limit.", s->log_throttle_ns / 1000000);
 }
 
 static void put_pool(struct evbuffer *out, const struct db_stats *s)

@@ -115,6 +115,20 @@ static void a_reader_pins_the_log_and_it_is_emptied_afterwards(void **state)
 	assert_int_equal(info.st_size, 0);
 }
 
+static void a_long_log_is_copied_beside_the_writers_and_paid_for_while_it_grows(void **state)
+{
+	(void)state;
+	must(s[1], "BEGIN ISOLATION LEVEL REPEATABLE READ");
+	assert_int_equal(ask(s[1], "SELECT sum(n) FROM t"), 0);
+	while (stats().wal_bytes < 6 * WAL_LIMIT)
+		write_much(s[0], 20);
+	assert_true(stats().log_throttle_ns > 0);
+	must(s[1], "COMMIT");
+	/* writers go on, and are kept out only for what is short */
+	WAIT_UNTIL((write_much(s[0], 1), stats().wal_bytes <= WAL_LIMIT));
+	assert_true(stats().checkpoint_gated_bytes_peak <= 2 * WAL_LIMIT);
+}
+
 /* A TRUNCATE beside a writer would give that writer SQLITE_BUSY. */
 static void a_restart_waits_for_the_writer_in_the_gate(void **state)
 {
@@ -389,6 +403,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			without_checkpoints_the_log_grows, set_up_without_checkpoints, tear_down),
 		TEST(a_reader_pins_the_log_and_it_is_emptied_afterwards),
+		TEST(a_long_log_is_copied_beside_the_writers_and_paid_for_while_it_grows),
 		TEST(a_restart_waits_for_the_writer_in_the_gate),
 		TEST(a_closed_engine_leaves_no_log),
 		TEST(a_backup_is_one_instant_though_writers_go_on),

@@ -10,7 +10,10 @@
  * is copied and the next writer starts at the front. RESTART and TRUNCATE without the write lock
  * would hand SQLITE_BUSY to writers. Should the checkpointer come too late, the next writer that
  * gets the gate copies the log itself before it begins, as SQLite's own automatic checkpoint would.
- * What a reader pins stays; that shows in wal_bytes.
+ * What a reader pins stays; that shows in wal_bytes. A log beyond its limit is copied beside the
+ * writers, and the write lock is taken for the rest, so that nobody waits for a long copy. Until
+ * then each writer pays for what the last one added: it waits as long as that takes to copy, so the
+ * debt grows no faster than it can be worked off.
  *
  * A checkpoint cannot be interrupted usefully, so it is a blocked phase of a background task.
  */
@@ -23,6 +26,7 @@
 #define GATED_PART	   2		/* of the limit: writers are held for one */
 #define FORCED_PART	   8		/* all but this part of the limit: the next writer copies */
 #define COPY_NS		   100000ull	/* a page, before one was measured: a slow O_DIRECT write */
+#define THROTTLE_MAX_NS	   100000000ull /* that a writer waits before it begins */
 #define FRAME_BYTES	   (DB_PAGE_BYTES + 24)
 #define WAL_HEADER	   32
 #define WRITE_LOCK_WAIT_NS 10000000000ull
@@ -40,9 +44,31 @@ static bool rest(struct checkpoints *checkpoints, uint64_t ns)
 	return go;
 }
 
+static uint64_t left_to_copy(const struct checkpoints *checkpoints)
+{
+	uint64_t bytes = checkpoints->wal_bytes, copied = checkpoints->copied_bytes;
+	return bytes > copied ? bytes - copied : 0;
+}
+
+/* The log has grown from `before`: the next writer waits for as long as that takes to copy. */
+static void note_debt(struct checkpoints *checkpoints, uint64_t before)
+{
+	uint64_t bytes = checkpoints->wal_bytes;
+	if (bytes < before)
+		checkpoints->copied_bytes = 0; /* it was begun anew */
+	uint64_t added = bytes < before ? bytes : bytes - before;
+	uint64_t owed_ns = added / FRAME_BYTES * checkpoints->copy_page_ns;
+	bool long_debt =
+		checkpoints->running && left_to_copy(checkpoints) > checkpoints->limit_bytes;
+	checkpoints->owed_ns = !long_debt		   ? 0
+			       : owed_ns < THROTTLE_MAX_NS ? owed_ns
+							   : THROTTLE_MAX_NS;
+}
+
 void checkpoints_on_commit(void *arg, uint32_t wal_pages)
 {
 	struct checkpoints *checkpoints = arg;
+	uint64_t before = checkpoints->wal_bytes;
 	uint64_t bytes = WAL_HEADER + (uint64_t)wal_pages * FRAME_BYTES;
 	if (checkpoints->uncopied_bytes == 0)
 		checkpoints->growing_since_ns = cancel_now_ns();
@@ -50,6 +76,7 @@ void checkpoints_on_commit(void *arg, uint32_t wal_pages)
 	checkpoints->uncopied_bytes = bytes;
 	if (bytes > checkpoints->wal_bytes_peak)
 		checkpoints->wal_bytes_peak = bytes;
+	note_debt(checkpoints, before);
 	if (bytes < checkpoints->limit_bytes / PASSIVE_PART || !checkpoints->asleep)
 		return;
 	pthread_mutex_lock(&checkpoints->mutex);
@@ -78,7 +105,9 @@ static struct outcome checkpoint(struct checkpoints *checkpoints, int mode)
 {
 	int frames = 0, copied = 0;
 	uint64_t pages = checkpoints->uncopied_bytes / FRAME_BYTES;
-	uint64_t start_ns = cancel_now_ns();
+	uint64_t start_ns = cancel_now_ns(), left = left_to_copy(checkpoints);
+	if (mode != SQLITE_CHECKPOINT_PASSIVE && left > checkpoints->gated_bytes_peak)
+		checkpoints->gated_bytes_peak = left; /* the write lock is held */
 	bool blocked =
 		blockCancel() == 0; /* nobody may cancel it; but were it so, no allow is owed */
 	pthread_mutex_lock(&checkpoints->one_at_a_time);
@@ -95,9 +124,30 @@ static struct outcome checkpoint(struct checkpoints *checkpoints, int mode)
 	struct outcome outcome = { .rc = rc, .complete = rc == SQLITE_OK && frames == copied };
 	if (outcome.complete)
 		checkpoints->uncopied_bytes = 0;
-	if (outcome.complete && mode != SQLITE_CHECKPOINT_PASSIVE)
+	if (rc == SQLITE_OK || rc == SQLITE_BUSY)
+		checkpoints->copied_bytes =
+			copied > 0 ? (uint64_t)copied * FRAME_BYTES + WAL_HEADER : 0;
+	if (outcome.complete && mode != SQLITE_CHECKPOINT_PASSIVE) {
 		checkpoints->wal_bytes = 0;
+		checkpoints->copied_bytes = 0;
+	}
 	return outcome;
+}
+
+/* Copies a long log beside the writers, until what is left is short. False: it stays long, because
+ * a reader pins it or writers add more than is copied. */
+static bool copy_beside(struct checkpoints *checkpoints)
+{
+	uint64_t before, left = UINT64_MAX;
+	if (checkpoints->wal_bytes <= checkpoints->limit_bytes)
+		return true;
+	do {
+		before = left;
+		if (checkpoint(checkpoints, SQLITE_CHECKPOINT_PASSIVE).rc != SQLITE_OK)
+			return false;
+		left = left_to_copy(checkpoints);
+	} while (left > checkpoints->limit_bytes && left < before - before / 4);
+	return left <= checkpoints->limit_bytes;
 }
 
 /* A log that a reader pins is not tried again by writers before it has grown as much once more. */
@@ -105,6 +155,14 @@ void checkpoints_before_write(struct checkpoints *checkpoints)
 {
 	uint64_t limit = checkpoints->limit_bytes;
 	uint64_t bytes = checkpoints->wal_bytes;
+	if (checkpoints->owed_ns) {
+		const struct timespec owed = { .tv_nsec = (long)checkpoints->owed_ns };
+		checkpoints->throttle_ns += checkpoints->owed_ns;
+		checkpoints->owed_ns = 0;
+		nanosleep(&owed, NULL);
+	}
+	if (left_to_copy(checkpoints) > limit)
+		return; /* it would keep all writers for long: the checkpointer copies beside them */
 	if (bytes < limit / FORCED_PART * (FORCED_PART - 1) || !checkpoints->running ||
 		bytes < checkpoints->forced_bytes + limit / GATED_PART)
 		return;
@@ -150,6 +208,10 @@ static uint64_t shorten_log(struct checkpoints *checkpoints)
 {
 	uint64_t limit = checkpoints->limit_bytes;
 	struct cancel_task task = begin_task("checkpoint");
+	if (!copy_beside(checkpoints)) {
+		freeCancel(task);
+		return PINNED_GAP_NS;
+	}
 	bool gated = will_outgrow(checkpoints);
 	if (!gated)
 		(void)checkpoint(checkpoints, SQLITE_CHECKPOINT_PASSIVE);
@@ -190,10 +252,12 @@ int checkpoints_run(struct checkpoints *checkpoints, enum db_checkpoint_mode mod
 	if (rc)
 		return rc;
 	struct cancel_task task = begin_task("checkpoint");
-	if (mode == DB_CHECKPOINT_PASSIVE)
+	if (mode == DB_CHECKPOINT_PASSIVE) {
 		rc = status_of(checkpoints, checkpoint(checkpoints, modes[mode]));
-	else
+	} else {
+		(void)copy_beside(checkpoints);
 		rc = gated_checkpoint(checkpoints, &owner, modes[mode]);
+	}
 	freeCancel(task);
 	lock_owner_destroy(&owner);
 	return rc;

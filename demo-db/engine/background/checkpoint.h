@@ -25,8 +25,11 @@ struct checkpoints {
 	_Atomic uint64_t uncopied_bytes;   /* the same, 0 once a checkpoint has copied it all */
 	_Atomic uint64_t growing_since_ns; /* it was 0 before */
 	_Atomic uint64_t copy_page_ns;
+	_Atomic uint64_t copied_bytes; /* of the log, by the last checkpoint */
+	uint64_t owed_ns;	       /* what the last commit added takes to copy; with the lock */
 	uint64_t forced_bytes; /* the log when a writer last copied it in vain; with the lock */
 	_Atomic uint64_t count, gated_count, total_ns;
+	_Atomic uint64_t gated_bytes_peak, throttle_ns;
 };
 
 int checkpoints_start(

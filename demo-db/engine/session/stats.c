@@ -122,6 +122,8 @@ void db_stats(struct db_engine *engine, struct db_stats *stats)
 	stats->checkpoints = checkpoints->count;
 	stats->checkpoints_gated = checkpoints->gated_count;
 	stats->checkpoint_ns = checkpoints->total_ns;
+	stats->checkpoint_gated_bytes_peak = checkpoints->gated_bytes_peak;
+	stats->log_throttle_ns = checkpoints->throttle_ns;
 	stats->backups = engine->backup.done;
 	stats->backup_failures = engine->backup.failed;
 }
