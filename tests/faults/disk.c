@@ -110,14 +110,25 @@ static int change(long number, long first, long second)
 	return rc;
 }
 
+/* Nothing is really synced: nobody pulls the plug, and the disk may be slow. */
+static int sync_nothing(void)
+{
+	if (fault == DISK_EIO && fails(EIO))
+		return -1;
+	tell();
+	return 0;
+}
+
 int fsync(int file)
 {
-	return change(SYS_fsync, file, 0);
+	(void)file;
+	return sync_nothing();
 }
 
 int fdatasync(int file)
 {
-	return change(SYS_fdatasync, file, 0);
+	(void)file;
+	return sync_nothing();
 }
 
 int ftruncate(int file, off_t bytes)
