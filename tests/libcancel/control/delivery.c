@@ -18,6 +18,8 @@ static _Atomic uint64_t decide_on;	    /* a task, once */
 static _Atomic uint32_t delivered, ignored; /* events of that task */
 static _Atomic uint64_t decided;
 static _Atomic bool told_as_cancel; /* the verdict, as others hear it */
+static _Atomic uint32_t hold_back;  /* a cause, for so many turns: */
+static _Atomic uint32_t hold_turns;
 void __wrap_cancel_pipeline_step(struct cancel_pipeline *pipeline,
 	const struct cancel_ledger *ledger, struct cancel_verdict *verdict)
 {
@@ -29,6 +31,11 @@ void __wrap_cancel_pipeline_step(struct cancel_pipeline *pipeline,
 			add_relaxed(&ignored, 1);
 		else if (ledger->events[i].kind == CANCEL_EVENT_DELIVERED)
 			add_relaxed(&delivered, 1);
+	}
+	verdict->held_back = CANCEL_CAUSE_NONE;
+	if (load_relaxed(&hold_turns)) {
+		add_relaxed(&hold_turns, (uint32_t)-1);
+		verdict->held_back = (enum cancel_cause)load_relaxed(&hold_back);
 	}
 	uint64_t task = load_relaxed(&decide_on);
 	if (!task)
@@ -120,12 +127,26 @@ static void a_decision_that_finds_the_queue_full_is_not_told_as_acted(void **sta
 	assert_int_equal(load_relaxed(&delivered), 0);
 }
 
+static void each_verdict_that_holds_back_is_counted_under_its_cause(void **state)
+{
+	(void)state;
+	store_relaxed(&hold_back, CANCEL_CAUSE_PACE);
+	store_relaxed(&hold_turns, 3);
+	WAIT_UNTIL(counters_now().held_back[CANCEL_CAUSE_PACE] >= 3);
+	assert_int_equal(counters_now().held_back[CANCEL_CAUSE_PACE], 3);
+	for (uint32_t cause = 0; cause < CANCEL_CAUSE_COUNT; cause++)
+		if (cause != CANCEL_CAUSE_PACE)
+			assert_int_equal(counters_now().held_back[cause], 0);
+	assert_int_equal(stopCancel(), 0);
+}
+
 int main(void)
 {
 #define EACH(test) cmocka_unit_test_setup(test, start)
 	const struct CMUnitTest tests[] = {
 		EACH(a_decision_that_is_delivered_is_told_so),
 		EACH(a_decision_that_finds_the_queue_full_is_not_told_as_acted),
+		EACH(each_verdict_that_holds_back_is_counted_under_its_cause),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
