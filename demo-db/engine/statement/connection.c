@@ -135,6 +135,13 @@ void connections_destroy(struct connections *pool)
 	pthread_mutex_destroy(&pool->mutex);
 }
 
+static void count_closed(struct connections *pool)
+{
+	pthread_mutex_lock(&pool->mutex);
+	pool->count--;
+	pthread_mutex_unlock(&pool->mutex);
+}
+
 int connection_borrow(struct connections *pool, struct connection **out, struct failure *failure)
 {
 	pthread_mutex_lock(&pool->mutex);
@@ -154,7 +161,7 @@ int connection_borrow(struct connections *pool, struct connection **out, struct 
 	}
 	int rc = connection_open(pool, out, failure);
 	if (rc)
-		pool->count--;
+		count_closed(pool);
 	return rc;
 }
 
@@ -163,7 +170,7 @@ void connection_return(struct connection *connection)
 	struct connections *pool = connection->pool;
 	if (connection->retired) {
 		connection_close(connection);
-		pool->count--;
+		count_closed(pool);
 		return;
 	}
 	pthread_mutex_lock(&pool->mutex);
