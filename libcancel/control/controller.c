@@ -16,6 +16,7 @@
 #include "libcancel/control/collect.h"
 #include "libcancel/control/decisions.h"
 #include "libcancel/control/deliver.h"
+#include "libcancel/control/feed.h"
 #include "libcancel/control/log.h"
 #include "libcancel/control/quarantine.h"
 #include "libcancel/control/recording.h"
@@ -43,6 +44,9 @@ static struct {
 
 	/* The controller thread's own. */
 	struct options options;
+	bool fed; /* no threads: looks are handed in by the adapter's thread */
+	cancel_sender send_fed;
+	uint32_t task_limit;
 	struct collector collector;
 	struct cancel_pipeline *pipeline;
 	struct cancel_verdict verdict;
@@ -102,7 +106,9 @@ static bool send(const struct cancel_decision *d)
 		.blamed_mask = d->blamed_mask,
 		.reason = d->escalation ? CANCEL_REASON_ESCALATION : CANCEL_REASON_CULPRIT,
 	};
-	return c.options.mode == CANCEL_ACT && !c.action_stuck && deliver_push(&delivery);
+	if (c.options.mode != CANCEL_ACT || c.action_stuck)
+		return false;
+	return c.fed ? c.send_fed(d) : deliver_push(&delivery);
 }
 
 /* What cannot be sent (the queue is full) was not acted on: all who are told of the decision hear
@@ -170,7 +176,7 @@ static void each_second(uint64_t now_ns)
 	if (now_ns < c.next_second_ns)
 		return;
 	c.next_second_ns = now_ns + NS_PER_S;
-	slo_learner_step(now_ns);
+	slo_learner_step(now_ns, c.fed ? feed_read_learned : totals_read_learned);
 	log_misuse();
 	if (why) {
 		store_relaxed(&library_state.disabled_by, NULL);
@@ -179,13 +185,9 @@ static void each_second(uint64_t now_ns)
 	}
 }
 
-/* One controller turn: collect, judge, act, remember. */
-static void turn(void)
+/* Judges one look, acts and remembers. began_ns: the library's clock when the look began. */
+static void judge(struct cancel_ledger *ledger, uint64_t began_ns)
 {
-	uint64_t now_ns = clock_precise_ns();
-	struct cancel_ledger *ledger = &c.collector.ledger;
-	publish(now_ns);
-	collect(&c.collector, now_ns);
 	ledger->action_stuck = c.action_stuck;
 	cancel_pipeline_step(c.pipeline, ledger, &c.verdict);
 	recording_take(ledger, &c.verdict);
@@ -193,15 +195,24 @@ static void turn(void)
 		quarantine_take(&c.verdict.decision); /* before its client can be back */
 	carry_out(&c.verdict);
 	apply_precision(c.verdict.precise);
-	uint64_t took_ns = clock_precise_ns() - now_ns;
+	uint64_t took_ns = clock_precise_ns() - began_ns;
 	rerun_turn(&c.verdict);
 	count_events(ledger);
 	count_verdict(&c.verdict);
 	show(ledger, &c.verdict, took_ns);
-	PROBE3(window, now_ns, c.verdict.overload, c.verdict.late_share_ppm);
+	PROBE3(window, ledger->now_ns, c.verdict.overload, c.verdict.late_share_ppm);
 	decisions_take(&c.verdict);
 	decisions_window(ledger, &c.verdict);
 	recording_flush();
+}
+
+/* One controller turn: look, then judge. */
+static void turn(void)
+{
+	uint64_t now_ns = clock_precise_ns();
+	publish(now_ns);
+	collect(&c.collector, now_ns);
+	judge(&c.collector.ledger, now_ns);
 }
 
 /* ---- Options that change while it runs ------------------------------------------------------- */
@@ -209,7 +220,7 @@ static void turn(void)
 static void fill_pipeline_config(void)
 {
 	struct cancel_pipeline_config *config = &c.options.pipeline;
-	config->task_limit = c.collector.task_limit;
+	config->task_limit = c.task_limit;
 	config->window_ms = c.options.window_ms;
 	config->act = c.options.mode == CANCEL_ACT;
 }
@@ -243,6 +254,16 @@ static void apply_options(void)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
+/* With `wake` held: takes over what has been set since. */
+static bool take_options(void)
+{
+	bool changed = c.options_changed;
+	c.options_changed = false;
+	if (changed)
+		c.options = c.wanted;
+	return changed;
+}
+
 /* Sleeps until due_ns of CLOCK_MONOTONIC; false when it is time to stop. */
 static bool sleep_until(uint64_t due_ns)
 {
@@ -253,10 +274,7 @@ static bool sleep_until(uint64_t due_ns)
 	pthread_mutex_lock(&c.wake);
 	while (!c.stopping && !pthread_cond_timedwait(&c.changed, &c.wake, &due))
 		;
-	bool go_on = !c.stopping, changed = c.options_changed;
-	c.options_changed = false;
-	if (changed)
-		c.options = c.wanted;
+	bool go_on = !c.stopping, changed = take_options();
 	pthread_mutex_unlock(&c.wake);
 	if (changed)
 		apply_options();
@@ -361,7 +379,9 @@ static uint32_t slots_to_read(const struct options *o)
 int controller_start(const struct options *o)
 {
 	begin(o);
-	int error = collector_init(&c.collector, slots_to_read(o));
+	c.fed = false;
+	c.task_limit = slots_to_read(o);
+	int error = collector_init(&c.collector, c.task_limit);
 	if (!error)
 		error = prepare_pipeline();
 	if (!error)
@@ -380,8 +400,41 @@ int controller_start(const struct options *o)
 	return error;
 }
 
+int controller_start_fed(const struct options *o, cancel_sender send_fed)
+{
+	begin(o);
+	c.fed = true;
+	c.send_fed = send_fed;
+	c.task_limit = o->max_tasks;
+	int error = prepare_pipeline();
+	if (!error)
+		error = recording_start(&c.options);
+	if (error)
+		release();
+	return error;
+}
+
+void controller_take_look(struct cancel_ledger *ledger)
+{
+	pthread_mutex_lock(&c.wake);
+	bool changed = take_options();
+	pthread_mutex_unlock(&c.wake);
+	if (changed)
+		apply_options();
+	own_thread = true;
+	judge(ledger, clock_precise_ns());
+	each_second(ledger->now_ns);
+	own_thread = false;
+}
+
 void controller_stop(void)
 {
+	if (c.fed) {
+		pthread_cond_destroy(&c.changed);
+		log_misuse();
+		release();
+		return;
+	}
 	pthread_mutex_lock(&c.wake);
 	c.stopping = true;
 	pthread_cond_signal(&c.changed);

@@ -9,6 +9,13 @@
 
 /* Prepares ledger and pipeline, starts the thread. 0 or a negative error, then nothing is left. */
 int controller_start(const struct options *o);
+
+/* The same without a thread: looks are handed in, and what is decided goes to `send`, which answers
+ * whether it could be sent. One thread at a time. */
+typedef bool (*cancel_sender)(const struct cancel_decision *decision);
+int controller_start_fed(const struct options *o, cancel_sender send);
+void controller_take_look(struct cancel_ledger *ledger);
+
 void controller_stop(void);
 /* Any thread: takes these options from the next tick on. */
 void controller_change(const struct options *o);

@@ -9,7 +9,7 @@
  * everything that belonged to those threads: slots are free under new generations, every id it
  * inherited is stale, the library is off. It may be started again, as in a new process.
  */
-#include <cancel/observe.h>
+#include <cancel/feed.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #include "libcancel/control/controller.h"
 #include "libcancel/control/decisions.h"
 #include "libcancel/control/deliver.h"
+#include "libcancel/control/feed.h"
 #include "libcancel/control/log.h"
 #include "libcancel/control/quarantine.h"
 #include "libcancel/control/recording.h"
@@ -150,7 +151,7 @@ static int open_journal(const struct cancel_config *config)
 	return hosts ? CANCEL_EINVAL : 0;
 }
 
-static int start(const struct cancel_config *config)
+static int start(const struct cancel_config *config, bool fed)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, prepare_once);
@@ -159,7 +160,8 @@ static int start(const struct cancel_config *config)
 	if (error)
 		return error;
 	log_to(options.log, options.log_arg);
-	error = slots_reserve(options.max_tasks);
+	if (!fed)
+		error = slots_reserve(options.max_tasks);
 	if (error)
 		return error;
 	error = open_journal(config);
@@ -168,8 +170,9 @@ static int start(const struct cancel_config *config)
 	publish_options(&options);
 	store_release(&task_capture_stack, stack_capture);
 	rerun_limit_ms(options.rerun_max_ms);
-	slo_learner_start(&options, clock_precise_ns());
-	error = controller_start(&options);
+	if (!fed)
+		slo_learner_start(&options, clock_precise_ns());
+	error = fed ? feed_start(&options) : controller_start(&options);
 	if (error)
 		journal_close();
 	else if (!recording_is_on())
@@ -177,20 +180,30 @@ static int start(const struct cancel_config *config)
 	return error;
 }
 
-int cancel_start(const struct cancel_config *config)
+static int start_as(const struct cancel_config *config, enum library_phase phase)
 {
 	int error = CANCEL_ESTATE;
 	if (count_own_thread())
 		return error;
 	pthread_mutex_lock(&lifecycle);
 	if (!started) {
-		error = start(config);
+		error = start(config, phase == LIBRARY_FED);
 		started = !error;
 		if (started)
-			store_release(&library_state.phase, LIBRARY_ON);
+			store_release(&library_state.phase, phase);
 	}
 	pthread_mutex_unlock(&lifecycle);
 	return error;
+}
+
+int cancel_start(const struct cancel_config *config)
+{
+	return start_as(config, LIBRARY_ON);
+}
+
+int cancel_start_feed(const struct cancel_config *config)
+{
+	return start_as(config, LIBRARY_FED);
 }
 
 int cancel_stop(void)
@@ -202,6 +215,7 @@ int cancel_stop(void)
 	if (started) {
 		store_release(&library_state.phase, LIBRARY_OFF);
 		controller_stop();
+		feed_stop();
 		journal_close();
 		started = false;
 		error = 0;

@@ -119,7 +119,7 @@ void cancel_read_status(struct cancel_status *status)
 {
 	controller_status(status);
 	uint32_t state = load_acquire(&library_state.phase);
-	status->running = state == LIBRARY_ON;
+	status->running = state == LIBRARY_ON || state == LIBRARY_FED;
 	status->turned_off = state == LIBRARY_TURNED_OFF;
 	status->acting = status->acting && status->running;
 	status->now_ns = cancel_now_ns();

@@ -11,7 +11,6 @@
 #include "libcancel/base/histogram.h"
 #include "libcancel/control/log.h"
 #include "libcancel/track/library_state.h"
-#include "libcancel/track/totals.h"
 
 #define LEARN_NS	30000000000u
 #define LEARN_EPISODES	100u
@@ -50,13 +49,13 @@ void slo_learner_start(const struct options *o, uint64_t now_ns)
 }
 
 /* True: this class needs no more. */
-static bool learn_class(uint32_t index)
+static bool learn_class(uint32_t index, slo_reader read)
 {
 	static uint64_t counts[CANCEL_HISTOGRAM_MAX]; /* controller thread only */
 	struct library_class *class = &library_state.classes[index];
 	if (load_relaxed(&class->slo_ns))
 		return true;
-	totals_read_learned(index, counts);
+	read(index, counts);
 	uint64_t episodes = histogram_total(counts);
 	if (episodes < LEARN_EPISODES)
 		return false;
@@ -70,13 +69,13 @@ static bool learn_class(uint32_t index)
 	return true;
 }
 
-void slo_learner_step(uint64_t now_ns)
+void slo_learner_step(uint64_t now_ns, slo_reader read)
 {
 	bool missing = false;
 	if (!load_relaxed(&library_state.learning) || now_ns - started_ns < LEARN_NS)
 		return;
 	for (uint32_t i = 0; i < load_relaxed(&library_state.class_count); i++)
-		if (!learn_class(i))
+		if (!learn_class(i, read))
 			missing = true;
 	store_relaxed(&library_state.learning, missing);
 }

@@ -13,6 +13,7 @@
 enum library_phase {
 	LIBRARY_OFF, /* never started, stopped, or in a forked child */
 	LIBRARY_ON,
+	LIBRARY_FED,	    /* looks are handed in; no thread tracks a task */
 	LIBRARY_TURNED_OFF, /* by itself, after an internal inconsistency: until the next start */
 };
 
@@ -41,6 +42,13 @@ extern internal _Thread_local bool own_thread __attribute__((tls_model("initial-
 static inline bool library_is_on(void)
 {
 	return load_acquire(&library_state.phase) == LIBRARY_ON;
+}
+
+/* Resources may be declared: on, or fed. */
+static inline bool library_has_resources(void)
+{
+	uint32_t phase = load_acquire(&library_state.phase);
+	return phase == LIBRARY_ON || phase == LIBRARY_FED;
 }
 
 /* An inconsistency of our own: count, remember why, turn off. Never stops the host. */

@@ -67,7 +67,7 @@ struct cancel_resource cancel_create_resource(const char *name, enum cancel_reso
 {
 	struct cancel_resource r = { 0 };
 	struct cancel_resource_options o;
-	if (!library_is_on() || own_thread) {
+	if (!library_has_resources() || own_thread) {
 		count_untracked();
 		return r;
 	}

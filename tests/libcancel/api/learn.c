@@ -59,9 +59,9 @@ static void an_slo_is_three_times_the_p99_of_the_first_30_s(void **state)
 	assert_true(load_relaxed(&library_state.learning));
 	episodes(985, 2000000);
 	episodes(15, 4000000);
-	slo_learner_step(30 * SECOND_NS);
+	slo_learner_step(30 * SECOND_NS, totals_read_learned);
 	assert_int_equal(load_relaxed(&library_state.classes[0].slo_ns), 0);
-	slo_learner_step(31 * SECOND_NS);
+	slo_learner_step(31 * SECOND_NS, totals_read_learned);
 	uint64_t slo_ns = load_relaxed(&library_state.classes[0].slo_ns);
 	assert_true(slo_ns > 11600000 && slo_ns < 12400000);
 	assert_non_null(strstr(log_lines, "class reads: SLO "));
@@ -77,11 +77,11 @@ static void a_class_with_few_episodes_goes_on_learning(void **state)
 	(void)state;
 	slo_learner_start(&o, 0);
 	episodes(99, 2000000);
-	slo_learner_step(40 * SECOND_NS);
+	slo_learner_step(40 * SECOND_NS, totals_read_learned);
 	assert_int_equal(load_relaxed(&library_state.classes[0].slo_ns), 0);
 	assert_true(load_relaxed(&library_state.learning));
 	episodes(1, 2000000);
-	slo_learner_step(41 * SECOND_NS);
+	slo_learner_step(41 * SECOND_NS, totals_read_learned);
 	assert_int_not_equal(load_relaxed(&library_state.classes[0].slo_ns), 0);
 	assert_true(load_relaxed(&library_state.learning)); /* dump has none yet */
 }
@@ -92,7 +92,7 @@ static void a_learned_slo_is_at_least_a_millisecond(void **state)
 	(void)state;
 	slo_learner_start(&o, 0);
 	episodes(1000, 10000);
-	slo_learner_step(31 * SECOND_NS);
+	slo_learner_step(31 * SECOND_NS, totals_read_learned);
 	assert_int_equal(load_relaxed(&library_state.classes[0].slo_ns), 1000000);
 }
 
