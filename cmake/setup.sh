@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages of packages.txt that are missing; names them when it may not.
-# usage: cmake/setup.sh build|check|drivers
+# usage: cmake/setup.sh build|check|engines|drivers
 set -eu
 kind=${1:-build}
 list=$(dirname "$0")/packages.txt

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # project_test(NAME label [SOURCES …] [LIBRARIES …] [TIMEOUT seconds]) adds one cmocka binary and its ctest entry.
-# The source defaults to NAME.c in the calling folder. Labels: unit race model sim db wire fault fuzz tidy.
+# The source defaults to NAME.c in the calling folder. Labels: unit race model sim db wire fault fuzz tidy engines.
 set(CANCEL_TEST_TIME_FACTOR 1 CACHE STRING "Time limits of tests are multiplied by it, for slow machines")
 if(NOT CANCEL_TEST_TIME_FACTOR MATCHES "^[1-9][0-9]?[0-9]?$")
 	message(FATAL_ERROR "CANCEL_TEST_TIME_FACTOR is '${CANCEL_TEST_TIME_FACTOR}', not a whole number from 1 to 999")

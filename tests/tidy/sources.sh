@@ -7,24 +7,24 @@ set -eu
 cd "$1"
 format=$2
 status=0
-list=$(find include libcancel demo-db sim replay bench common tests cmake -type f \
+list=$(find include libcancel demo-db sim replay bench common tests cmake engines -type f \
 	\( -name '*.[ch]' -o -name '*.sh' -o -name '*.cmake' -o -name CMakeLists.txt -o -name '*.py' \) | sort)
 for file in $list; do
 	head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||
 		{ echo "$file: no SPDX line" >&2; status=1; }
 done
 # One process a file would take seconds; one for all names the files it complains about.
-find include libcancel demo-db sim replay bench common tests -name '*.[ch]' -print0 | sort -z |
+find include libcancel demo-db sim replay bench common engines tests -name '*.[ch]' -print0 | sort -z |
 	xargs -0 "$format" --dry-run -Werror 2>format.log || status=1
 grep -oE '^[^ :]+:[0-9]+' format.log | sort -u | sed 's/$/: clang-format would change it/' >&2 || true
 rm -f format.log
-torn=$(find include libcancel demo-db sim replay bench common tests -name '*.[ch]' -exec grep -nE '^ \*[a-zA-Z(]' {} + || true)
+torn=$(find include libcancel demo-db sim replay bench common engines tests -name '*.[ch]' -exec grep -nE '^ \*[a-zA-Z(]' {} + || true)
 if [ -n "$torn" ]; then
 	echo "comments torn by a formatter:" >&2
 	echo "$torn" >&2
 	status=1
 fi
-long=$(find include libcancel demo-db sim replay bench common -name '*.[ch]' -exec wc -l {} + | awk '$1 > 700 && $2 != "total"')
+long=$(find include libcancel demo-db sim replay bench common engines -name '*.[ch]' -exec wc -l {} + | awk '$1 > 700 && $2 != "total"')
 if [ -n "$long" ]; then
 	echo "files over 700 lines:" >&2
 	echo "$long" >&2
