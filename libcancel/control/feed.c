@@ -12,7 +12,7 @@
 #include "libcancel/control/collect.h"
 #include "libcancel/control/controller.h"
 #include "libcancel/control/slo_learner.h"
-#include "libcancel/control/text.h"
+#include "libcancel/control/recording.h"
 #include "libcancel/feed/look.h"
 #include "libcancel/track/count.h"
 #include "libcancel/track/library_state.h"
@@ -32,7 +32,7 @@ static struct {
 static bool send_order(const struct cancel_decision *d)
 {
 	feed.ordered = look_order(feed.look, d, &feed.order);
-	text_of_decision(d, feed.order.text);
+	text_of_decision(d, &library_names, feed.order.text);
 	return feed.ordered;
 }
 

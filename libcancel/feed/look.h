@@ -24,7 +24,7 @@ void look_init(struct look *l, uint32_t task_limit);
 void look_begin(struct look *l, uint64_t now_ns);
 /* The SLO is the one in force. A handle, CANCEL_EINVAL, CANCEL_ENOMEM or CANCEL_ESTATE. */
 int look_task(struct look *l, const struct cancel_feed_task *task);
-/* `resource` is a row of the table given to look_end. */
+/* `r` is row number `resource` of the table given to look_end. */
 void look_hold(struct look *l, int task, uint32_t resource, const struct cancel_ledger_resource *r,
 	uint64_t instance, uint64_t amount, uint64_t since_ns);
 void look_wait(struct look *l, int task, uint32_t resource, const struct cancel_ledger_resource *r,
@@ -39,7 +39,7 @@ const uint64_t *look_latency(const struct look *l, uint8_t class_index);
 struct cancel_ledger *look_end(
 	struct look *l, struct cancel_ledger_resource *resources, uint32_t resource_count);
 
-/* After a verdict: remembers that this task is to be cancelled, and fills the order but its text. */
+/* After a verdict: remembers that this task is to be cancelled, and fills all but the text. */
 bool look_order(struct look *l, const struct cancel_decision *d, struct cancel_order *order);
 void look_answer(struct look *l, uint64_t serial, enum cancel_event_kind what, uint64_t at_ns);
 

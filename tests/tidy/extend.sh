@@ -8,7 +8,7 @@ cmake=$1 cc=$2 source=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/tree" "$work/before"
-(cd "$source" && cp -r CMakeLists.txt cmake docs include libcancel demo-db sim replay bench "$work/tree")
+(cd "$source" && cp -r CMakeLists.txt cmake docs include libcancel demo-db sim replay bench engines "$work/tree")
 [ ! -d "$source/common" ] || cp -r "$source/common" "$work/tree"
 cp -r "$work/tree/." "$work/before"
 cd "$work/tree"

@@ -7,7 +7,7 @@
 
 #include <cancel/feed.h>
 
-/* ---- The toy server: sessions, and one lock for which they wait. ------------------------------ */
+/* ---- The toy server: sessions, and one lock for which they wait. --------------------------- */
 
 struct session {
 	uint64_t pid, transaction, statement, began_ns, waits_since_ns;
