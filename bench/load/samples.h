@@ -53,7 +53,7 @@ struct cancel_record {
 struct samples {
 	const struct schedule *schedule;
 	struct outcome *outcomes; /* schedule->count of them */
-	uint64_t slo_ns; /* UINT64_MAX: clients leave, and what is answered is in time */
+	uint64_t slo_ns;	  /* UINT64_MAX: clients leave, and what is answered is in time */
 	uint64_t length_ns;
 	struct task_record tasks[RUN_TASKS_MAX];
 	uint32_t task_count;

@@ -8,7 +8,6 @@
 #include "bench/machine/disturbance.h"
 #include "bench/load/samples.h"
 #include "bench/report/figures.h"
-#include "bench/target/target.h"
 
 #define MEASURE_BIN_NS	  100000000u /* a bin is bad when over 1 % of its requests are late */
 #define MEASURE_CALM_BINS 10	     /* recovered: so many clean bins in a row */
