@@ -4,6 +4,9 @@
  */
 #include "libcancel/record/looks.h"
 
+#define PREFETCH_AHEAD 2u
+#define PREFETCH_LINES 6u /* a task and its first entries */
+
 static void put_difference(struct byte_writer *out, enum record_kind kind, uint64_t value,
 	uint64_t expected, uint64_t now)
 {
@@ -24,8 +27,62 @@ static void put_difference(struct byte_writer *out, enum record_kind kind, uint6
 	}
 }
 
-/* True: something was not as expected. */
-static bool write_fields(struct byte_writer *out, enum record_table_index index,
+/* The fields of a table that are not as expected, as a mask, and what was expected. A function a
+ * table, with all kinds known to the compiler: most of what is recorded is as expected. */
+#define COMPARE(table, field, kind_of, place)                                                      \
+	expected[RECORD_##table##_##field] =                                                       \
+		record_expect(&(const struct record_field){ .kind = RECORD_##kind_of,              \
+				      .since = RECORD_##table##_##place },                         \
+			RECORD_##table##_##field, past, values);                                   \
+	mask |= (uint32_t)(expected[RECORD_##table##_##field] != values[RECORD_##table##_##field]) \
+		<< RECORD_##table##_##field;
+
+#define X(field, kind, since) COMPARE(task, field, kind, since)
+static uint32_t compare_task(
+	const struct record_past *past, const uint64_t *values, uint64_t *expected)
+{
+	uint32_t mask = 0;
+	RECORD_TASK_FIELDS(X)
+	return mask;
+}
+#undef X
+
+#define X(field, kind, since) COMPARE(entry, field, kind, since)
+static uint32_t compare_entry(
+	const struct record_past *past, const uint64_t *values, uint64_t *expected)
+{
+	uint32_t mask = 0;
+	RECORD_ENTRY_FIELDS(X)
+	return mask;
+}
+#undef X
+
+#define X(field, kind, since) values[RECORD_task_##field] = t->field;
+static void load_task(const struct cancel_ledger_task *t, uint64_t *values)
+{
+	RECORD_TASK_FIELDS(X)
+}
+#undef X
+
+#define X(field, kind, since) values[RECORD_entry_##field] = e->field;
+static void load_entry(const struct cancel_ledger_entry *e, uint64_t *values)
+{
+	RECORD_ENTRY_FIELDS(X)
+}
+#undef X
+
+static void put_fields(struct byte_writer *out, enum record_table_index index, uint32_t mask,
+	const uint64_t *values, const uint64_t *expected, uint64_t now_ns)
+{
+	put_varint(out, mask);
+	for (uint32_t left = mask; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+		put_difference(
+			out, record_tables[index].fields[i].kind, values[i], expected[i], now_ns);
+	}
+}
+
+static void write_fields(struct byte_writer *out, enum record_table_index index,
 	const struct record_past *past, const uint64_t *values)
 {
 	const struct record_table *table = &record_tables[index];
@@ -35,12 +92,7 @@ static bool write_fields(struct byte_writer *out, enum record_table_index index,
 		expected[i] = record_expect(&table->fields[i], i, past, values);
 		mask |= (uint32_t)(expected[i] != values[i]) << i;
 	}
-	put_varint(out, mask);
-	for (uint32_t left = mask; left; left &= left - 1) {
-		uint32_t i = (uint32_t)__builtin_ctz(left);
-		put_difference(out, table->fields[i].kind, values[i], expected[i], past->now_ns);
-	}
-	return mask != 0;
+	put_fields(out, index, mask, values, expected, past->now_ns);
 }
 
 static void write_ledger(
@@ -110,37 +162,36 @@ static void write_events(
 	}
 }
 
-static bool write_entries(struct record_state *s, struct byte_writer *out, struct record_slot *at,
-	const struct cancel_ledger_entry *entries, uint32_t count, bool same_task)
+/* True: something was not as expected. */
+static bool write_entry(struct record_state *s, struct byte_writer *out, struct record_slot *at,
+	uint64_t *before, const struct cancel_ledger_entry *entry, bool same_task)
 {
-	bool changed = false;
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t values[RECORD_entry_count], *before = at->entries[i];
-		record_load(&record_tables[RECORD_ENTRY], &entries[i], values);
-		const struct record_past past = {
-			.same = same_task &&
-				before[RECORD_entry_resource] == values[RECORD_entry_resource] &&
-				before[RECORD_entry_instance] == values[RECORD_entry_instance],
-			.now_ns = s->now_ns,
-			.past_ns = at->now_ns,
-			.values = before,
-			.queues = s->queues,
-		};
-		changed |= write_fields(out, RECORD_ENTRY, &past, values);
-		memcpy(before, values, sizeof values);
-	}
-	return changed;
+	uint64_t values[RECORD_entry_count], expected[RECORD_entry_count];
+	load_entry(entry, values);
+	const struct record_past past = {
+		.same = same_task &&
+			before[RECORD_entry_resource] == values[RECORD_entry_resource] &&
+			before[RECORD_entry_instance] == values[RECORD_entry_instance],
+		.now_ns = s->now_ns,
+		.past_ns = at->now_ns,
+		.values = before,
+		.queues = s->queues,
+	};
+	uint32_t mask = compare_entry(&past, values, expected);
+	put_fields(out, RECORD_ENTRY, mask, values, expected, s->now_ns);
+	memcpy(before, values, sizeof values);
+	return mask != 0;
 }
 
 /* True: it was as expected in every way. */
 static bool write_task(struct record_state *s, struct byte_writer *out,
 	const struct cancel_ledger *l, const struct cancel_ledger_task *t)
 {
-	uint64_t values[RECORD_task_count];
+	uint64_t values[RECORD_task_count], expected[RECORD_task_count];
 	uint32_t expected_slot;
 	bool fresh, known = record_state_expected(s, &expected_slot);
 	struct record_slot *at = record_state_slot(s, t->slot, &fresh);
-	record_load(&record_tables[RECORD_TASK], t, values);
+	load_task(t, values);
 	const struct record_past past = {
 		.same = !fresh && at->task[RECORD_task_id] == values[RECORD_task_id],
 		.now_ns = s->now_ns,
@@ -148,11 +199,13 @@ static bool write_task(struct record_state *s, struct byte_writer *out,
 		.values = at->task,
 		.last = s->last,
 	};
-	bool changed = !known || expected_slot != t->slot;
+	uint32_t mask = compare_task(&past, values, expected);
+	bool changed = !known || expected_slot != t->slot || mask;
 	put_signed(out, (uint64_t)t->slot - expected_slot);
-	changed |= write_fields(out, RECORD_TASK, &past, values);
-	changed |=
-		write_entries(s, out, at, &l->entries[t->first_entry], t->entry_count, past.same);
+	put_fields(out, RECORD_TASK, mask, values, expected, s->now_ns);
+	for (uint32_t i = 0; i < t->entry_count; i++)
+		changed |= write_entry(
+			s, out, at, at->entries[i], &l->entries[t->first_entry + i], past.same);
 	memcpy(at->task, values, sizeof values);
 	if (!past.same)
 		memcpy(s->last + record_kind_of(values), values, sizeof values);
@@ -162,6 +215,16 @@ static bool write_task(struct record_state *s, struct byte_writer *out,
 	}
 	record_state_passed(s, at, t->slot);
 	return !changed;
+}
+
+/* Since the last look all of it has left the caches. */
+static void prefetch(const struct record_state *s, const struct cancel_ledger_task *t)
+{
+	if (t->slot >= s->task_limit)
+		return;
+	const char *at = (const char *)&s->slots[t->slot];
+	for (size_t line = 0; line < PREFETCH_LINES; line++)
+		__builtin_prefetch(at + 64 * line, 1);
 }
 
 static bool task_counts(const struct record_state *s, const struct cancel_ledger *l,
@@ -181,6 +244,8 @@ static void write_tasks(
 	put_varint(out, count);
 	for (uint32_t i = 0; i < l->task_count; i++) {
 		size_t before = out->used;
+		if (i + PREFETCH_AHEAD < l->task_count)
+			prefetch(s, &l->tasks[i + PREFETCH_AHEAD]);
 		if (!task_counts(s, l, &l->tasks[i]))
 			continue;
 		put_varint(out, as_expected);
