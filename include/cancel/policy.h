@@ -259,7 +259,7 @@ const struct cancel_estimator *cancel_estimator_find(const char *name);
 	X(drain_wait_ms, 10000, 1, 3600000,                                                        \
 		"how long a target that has answered is waited for while what it was blamed for "  \
 		"still chokes")                                                                    \
-	X(origin_cancels, 3, 1, 1000,                                                              \
+	X(origin_cancels, 6, 1, 1000,                                                              \
 		"cancels of one origin that keeps coming back within a minute of the last")        \
 	X(helpless_cancels, 8, 1, 64,                                                              \
 		"cancels in a minute of what came back or without effect, before cancelling "      \

@@ -344,6 +344,8 @@ void cancel_pipeline_step(
 	detect_step(&p->detect, &p->window, &p->settings, p->attribution.stuck);
 	const struct effect_view view = view_of(p, ledger);
 	outcomes_step(&p->outcomes, &p->history, &p->detect, &p->settings, &view);
+	if (p->detect.ended)
+		returning_note_recovery(&p->returning, ledger->now_ns);
 	for (uint32_t i = 0; i < p->outcomes.fresh_helpless; i++)
 		returning_note_helpless(&p->returning, ledger->now_ns);
 	outcomes_report(&p->outcomes, v);

@@ -27,10 +27,25 @@ static struct returning_record *make_room(struct returning *r)
 	return oldest;
 }
 
-/* It was not there yet when the last one was cancelled. */
-static bool came_back(const struct returning_record *record, uint64_t since_ns, uint64_t now_ns)
+/* Its last cancel is not long ago, and has not made all well. */
+static bool is_recent(
+	const struct returning *r, const struct returning_record *record, uint64_t now_ns)
 {
-	return since_ns > record->decided_ns && now_ns - record->decided_ns < HORIZON_NS;
+	return record->decided_ns > r->recovered_ns &&
+	       fixed_minus(now_ns, record->decided_ns) < HORIZON_NS;
+}
+
+/* It was not there yet when the last one was cancelled. */
+static bool came_back(const struct returning *r, const struct returning_record *record,
+	uint64_t since_ns, uint64_t now_ns)
+{
+	return since_ns > record->decided_ns && is_recent(r, record, now_ns);
+}
+
+void returning_note_recovery(struct returning *r, uint64_t now_ns)
+{
+	r->recovered_ns = now_ns;
+	r->helpless_count = 0;
 }
 
 void returning_note_helpless(struct returning *r, uint64_t now_ns)
@@ -43,15 +58,16 @@ bool returning_note(struct returning *r, const struct cancel_decision *d, uint64
 	const struct cancel_candidate *target = &d->target;
 	struct returning_record *record;
 	uint32_t cancels = d->acted;
-	bool known;
+	bool known, again;
 	if (target->origin == 0)
 		return false;
 	record = find(r, target->origin, target->class_index);
 	known = record && record->task != target->task;
-	if (record && fixed_minus(d->decided_ns, record->decided_ns) < HORIZON_NS)
-		cancels =
-			record->cancels + (d->acted && came_back(record, since_ns, d->decided_ns));
-	if (record && d->acted && record->cancels && came_back(record, since_ns, d->decided_ns))
+	again = record && d->acted && record->cancels &&
+		came_back(r, record, since_ns, d->decided_ns);
+	if (record && is_recent(r, record, d->decided_ns))
+		cancels = record->cancels + again;
+	if (again)
 		returning_note_helpless(r, d->decided_ns);
 	if (!record)
 		record = make_room(r);
@@ -73,7 +89,7 @@ bool returning_is_spent(const struct returning *r, const struct settings *s, uin
 		const struct returning_record *record = &r->records[i];
 		if (record->origin == origin && record->class_index == class_index)
 			return record->cancels >= s->origin_cancels &&
-			       came_back(record, since_ns, now_ns);
+			       came_back(r, record, since_ns, now_ns);
 	}
 	return false;
 }

@@ -15,13 +15,14 @@ struct returning_record {
 	uint64_t origin, serial;
 	uint64_t task; /* the last one of that origin */
 	uint64_t decided_ns;
-	uint32_t cancels; /* since it last stayed away for a minute */
+	uint32_t cancels; /* since all was well, or it stayed away for a minute */
 	uint8_t class_index;
 };
 
 struct returning {
 	struct returning_record records[RETURNING_MAX]; /* a full table forgets the oldest */
 	uint32_t count;
+	uint64_t recovered_ns; /* when a suspicion last ended: the cancels before helped */
 	uint64_t helpless_ns[HELPLESS_MAX]; /* when cancels turned out not to help; a ring */
 	uint32_t helpless_count;
 };
@@ -37,6 +38,7 @@ static inline uint64_t returning_origin(uint64_t origin, uint64_t signature)
  * returns. */
 bool returning_note(
 	struct returning *returning, const struct cancel_decision *decision, uint64_t since_ns);
+void returning_note_recovery(struct returning *returning, uint64_t now_ns);
 /* A cancel that nobody got on by. */
 void returning_note_helpless(struct returning *returning, uint64_t now_ns);
 /* Whether a task first seen then comes from an origin that has come back too often. */

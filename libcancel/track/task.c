@@ -138,9 +138,10 @@ static void fill(struct slot *s, const struct cancel_task_options *o, uint64_t n
 		flags |= CANCEL_EXEMPT;
 	store_release(&s->entry_count, 0);
 	store_release(&s->class_index, (uint8_t)class_index);
-	if (o->origin)
+	if (unlikely(o->origin)) {
 		flags |= SLOT_HAS_ORIGIN;
-	store_relaxed(&s->cold->origin, o->origin);
+		store_relaxed(&s->cold->origin, o->origin);
+	}
 	store_release(&s->flags, flags);
 	s->last = 0;
 	store_release(&s->watch_mask, 0);

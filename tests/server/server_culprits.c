@@ -209,7 +209,7 @@ static void cancels_that_do_not_help_come_to_an_end(void **state)
 {
 	(void)state;
 	start();
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 6; round++) {
 		choke();
 		everybody_is_served();
 		wire_query(&holder, "rollback");
@@ -219,7 +219,7 @@ static void cancels_that_do_not_help_come_to_an_end(void **state)
 		   "'cancels-do-not-help'");
 	wire_query(&holder, "rollback");
 	everybody_is_served();
-	assert_int_equal(decided(holder.process, "%"), 3);
+	assert_int_equal(decided(holder.process, "%"), 6);
 	stop();
 }
 
