@@ -185,8 +185,9 @@ CANCEL_API const char *cancel_counter_text(enum cancel_counter counter);
 CANCEL_API size_t cancel_recent_decisions(struct cancel_decision_record *records, size_t capacity);
 
 /* Until when (cancel_now_ns) the host should refuse what comes from this origin; 0: it is welcome.
- * To be asked before a request gets anything others wait for. The decision that began it is the event:
- * its quarantine_until_ns says so, and its text. Any thread; one load while nobody is kept out. */
+ * To be asked before a request gets anything others wait for. The event is the decision that began
+ * it: its quarantine_until_ns says so, and its text. Any thread; one load while nobody is kept out.
+ */
 CANCEL_API uint64_t cancel_quarantined(uint64_t origin);
 /* Up to `capacity` of those kept out now; returns how many. */
 CANCEL_API size_t cancel_snapshot_quarantine(struct cancel_quarantine *list, size_t capacity);
