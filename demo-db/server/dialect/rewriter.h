@@ -8,7 +8,7 @@
 
 #include "demo-db/server/dialect/lexer.h"
 #include "demo-db/server/dialect/rewrite.h"
-#include "demo-db/server/dialect/text.h"
+#include "common/text.h"
 
 #define REWRITE_DEPTH_MAX  100 /* parentheses inside each other */
 #define REWRITE_NO_OPERAND SIZE_MAX

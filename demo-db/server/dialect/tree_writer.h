@@ -10,7 +10,7 @@
 #define DEMO_DB_TREE_WRITER_H
 
 #include "demo-db/server/dialect/dialect.h"
-#include "demo-db/server/dialect/text.h"
+#include "common/text.h"
 #include "demo-db/server/dialect/tree_nodes.h"
 #include "demo-db/server/types/pg_types.h"
 

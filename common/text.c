@@ -2,7 +2,7 @@
 /*
  * Owns the memory of texts that grow.
  */
-#include "demo-db/server/dialect/text.h"
+#include "common/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text.h - a text that grows while SQL is written into it. Internal to the dialect. */
-#ifndef DEMO_DB_TEXT_H
-#define DEMO_DB_TEXT_H
+/* text.h - a text that grows while it is written. */
+#ifndef COMMON_TEXT_H
+#define COMMON_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
