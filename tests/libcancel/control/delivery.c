@@ -127,6 +127,34 @@ static void a_decision_that_finds_the_queue_full_is_not_told_as_acted(void **sta
 	assert_int_equal(load_relaxed(&delivered), 0);
 }
 
+static _Atomic uint64_t reached[2]; /* tasks, in the order of their actions */
+static _Atomic uint32_t reached_count;
+
+static void note(const struct cancel_request *request, void *arg)
+{
+	(void)arg;
+	store_relaxed(&reached[load_relaxed(&reached_count) % 2], request->task.id);
+	add_relaxed(&reached_count, 1);
+}
+
+static void cancels_that_wait_are_delivered_each_and_in_their_order(void **state)
+{
+	struct cancel_task slow = parked(hang), first = parked(note), second = parked(note);
+	(void)state;
+	assert_int_equal(deliverCancel(slow), 0);
+	sem_wait(&entered);
+	assert_int_equal(deliverCancel(first), 0);
+	assert_int_equal(deliverCancel(second), 0);
+	sem_post(&may_leave);
+	WAIT_UNTIL(load_relaxed(&reached_count) == 2);
+	assert_int_equal(load_relaxed(&reached[0]), first.id);
+	assert_int_equal(load_relaxed(&reached[1]), second.id);
+	freeCancel(slow);
+	freeCancel(first);
+	freeCancel(second);
+	assert_int_equal(stopCancel(), 0);
+}
+
 static void each_verdict_that_holds_back_is_counted_under_its_cause(void **state)
 {
 	(void)state;
@@ -146,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EACH(a_decision_that_is_delivered_is_told_so),
 		EACH(a_decision_that_finds_the_queue_full_is_not_told_as_acted),
+		EACH(cancels_that_wait_are_delivered_each_and_in_their_order),
 		EACH(each_verdict_that_holds_back_is_counted_under_its_cause),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -252,6 +252,8 @@ static void a_dump_that_empties_the_pool_is_cancelled(void **state)
 	assert_in_range(s->last.target.used_micro[pool], 90000, 150000);
 	/* The other has 5 % of the blame but only 2 % of the evictions. */
 	assert_int_equal(s->last.held_back[CANCEL_CAUSE_SHORT_HOLD], 1);
+	assert_int_equal(
+		s->last.held_back[CANCEL_CAUSE_NONE], 0); /* not those that could be chosen */
 	scripted_free(s);
 }
 
