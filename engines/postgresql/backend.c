@@ -33,6 +33,7 @@ static int nesting;
 
 static ClientAuthentication_hook_type next_authentication;
 static ExecutorRun_hook_type next_run;
+static ExecutorFinish_hook_type next_finish;
 static ExecutorEnd_hook_type next_end;
 static ProcessUtility_hook_type next_utility;
 
@@ -163,6 +164,28 @@ static void on_run(QueryDesc *query, ScanDirection direction, uint64 count, bool
 	PG_END_TRY();
 }
 
+/* Triggers run here: their queries are part of this statement. */
+static void on_finish(QueryDesc *query)
+{
+	MemoryContext context = CurrentMemoryContext;
+	nesting++;
+	PG_TRY();
+	{
+		if (next_finish)
+			next_finish(query);
+		else
+			standard_ExecutorFinish(query);
+		nesting--;
+	}
+	PG_CATCH();
+	{
+		if (--nesting == 0)
+			rethrow(context);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
 static void on_end(QueryDesc *query)
 {
 	if (next_end)
@@ -257,6 +280,8 @@ void pg_culprit_install_hooks(void)
 	ClientAuthentication_hook = on_authentication;
 	next_run = ExecutorRun_hook;
 	ExecutorRun_hook = on_run;
+	next_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = on_finish;
 	next_end = ExecutorEnd_hook;
 	ExecutorEnd_hook = on_end;
 	next_utility = ProcessUtility_hook;

@@ -26,6 +26,14 @@ sql "CREATE ROLE nobody LOGIN"
 refused "SET ROLE nobody; SELECT * FROM pg_culprit_status" "ERROR:  permission denied for view pg_culprit_status"
 refused "SET ROLE nobody; SET pg_culprit.slo = '1ms'" "ERROR:  permission denied to set parameter \"pg_culprit.slo\""
 
+# The queries of a trigger are part of its statement: one statement counts as one.
+sql "CREATE TABLE parent (i int PRIMARY KEY); CREATE TABLE child (i int REFERENCES parent); INSERT INTO parent VALUES (1)"
+sql "ALTER ROLE nobody SET pg_culprit.slo = '10s'; GRANT ALL ON parent, child TO nobody"
+before=$(sql "SELECT completed FROM pg_culprit_status")
+psql -XAtq -U nobody -c "INSERT INTO child VALUES (1)" || die "no insert"
+until_true "SELECT completed > $before FROM pg_culprit_status"
+expect "statements counted" "$(sql "SELECT completed - $before FROM pg_culprit_status")" 1
+
 # A prepared transaction holds the lock: nobody can be cancelled, and the server goes on.
 sql "CREATE TABLE t (i int)"
 psql -XAtq -c "BEGIN" -c "LOCK TABLE t IN ACCESS EXCLUSIVE MODE" -c "PREPARE TRANSACTION 'p'"
