@@ -8,7 +8,7 @@ CREATE FUNCTION pg_culprit_decisions(
 RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 
 CREATE FUNCTION pg_culprit_tasks(
-	OUT pid integer, OUT slo_ms bigint, OUT exempt boolean, OUT holds bigint, OUT waits bigint)
+	OUT pid integer, OUT statement bigint, OUT slo_ms bigint, OUT exempt boolean, OUT holds bigint, OUT waits bigint)
 RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 
 CREATE FUNCTION pg_culprit_status(
@@ -19,10 +19,15 @@ CREATE FUNCTION pg_culprit_status(
 	OUT stale bigint)
 RETURNS SETOF record AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
 
+-- Cancels this statement of this session, and no later one; true: it was asked.
+CREATE FUNCTION pg_culprit_cancel(pid integer, statement bigint)
+RETURNS boolean AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE STRICT;
+
 CREATE VIEW pg_culprit_decisions AS SELECT * FROM pg_culprit_decisions() ORDER BY serial DESC;
 CREATE VIEW pg_culprit_tasks AS SELECT * FROM pg_culprit_tasks();
 CREATE VIEW pg_culprit_status AS SELECT * FROM pg_culprit_status();
 
+REVOKE ALL ON FUNCTION pg_culprit_cancel(integer, bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_culprit_decisions(), pg_culprit_tasks(), pg_culprit_status() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_culprit_decisions(), pg_culprit_tasks(), pg_culprit_status() TO pg_monitor;
 GRANT SELECT ON pg_culprit_decisions, pg_culprit_tasks, pg_culprit_status TO pg_monitor;

@@ -2,8 +2,8 @@
 /*
  * pg_culprit.h - what backends, the worker and SQL functions share.
  *
- * A slot belongs to one PGPROC. Its backend alone writes the first group of members and the worker
- * alone the second, so no hook takes a lock. The last decisions and the status are read under a
+ * A slot belongs to one PGPROC. Its backend alone writes the first group of members and
+ * whoever cancels the second, so no hook takes a lock. The last decisions and the status are read under a
  * lightweight lock that no hook knows.
  */
 #ifndef CANCEL_PG_CULPRIT_H
@@ -57,7 +57,7 @@ struct pg_culprit_status {
 };
 
 struct pg_culprit_shared {
-	LWLock *lock; /* of the next three */
+	LWLock *lock; /* of the next three, and of cancelling */
 	struct pg_culprit_status status;
 	struct pg_culprit_decision decisions[PG_CULPRIT_DECISIONS];
 	uint64 decision_count;
@@ -72,6 +72,10 @@ extern int pg_culprit_mode, pg_culprit_window_ms, pg_culprit_slo_ms;
 /* backend.c */
 void pg_culprit_install_hooks(void);
 void pg_culprit_publish_settings(int slo_ms, bool exempt);
+
+/* cancel.c: true when the signal was sent. It hits this statement of this process or nobody. */
+bool pg_culprit_cancel_statement(struct pg_culprit_slot *slot, int pid, uint64 statement,
+	enum pg_culprit_strength strength, const char *why);
 
 /* locks.c: who holds or waits for a lock that somebody waits for. */
 struct pg_culprit_row {

@@ -13,6 +13,7 @@
 PG_FUNCTION_INFO_V1(pg_culprit_decisions);
 PG_FUNCTION_INFO_V1(pg_culprit_tasks);
 PG_FUNCTION_INFO_V1(pg_culprit_status);
+PG_FUNCTION_INFO_V1(pg_culprit_cancel);
 
 static void require_preload(void)
 {
@@ -81,6 +82,7 @@ Datum pg_culprit_tasks(PG_FUNCTION_ARGS)
 			continue;
 		Datum values[] = {
 			Int32GetDatum((int32)pid),
+			Int64GetDatum((int64)pg_atomic_read_u64(&s->generation)),
 			Int64GetDatum((int64)pg_atomic_read_u64(&s->slo_ms)),
 			BoolGetDatum(pg_atomic_read_u64(&s->exempt) != 0),
 			Int64GetDatum((int64)pg_atomic_read_u64(&s->holds)),
@@ -124,4 +126,19 @@ Datum pg_culprit_status(PG_FUNCTION_ARGS)
 	nulls[0] = s.worker_pid == 0;
 	put((ReturnSetInfo *)fcinfo->resultinfo, values, nulls);
 	return (Datum)0;
+}
+
+Datum pg_culprit_cancel(PG_FUNCTION_ARGS)
+{
+	int32 pid = PG_GETARG_INT32(0);
+	uint64 statement = (uint64)PG_GETARG_INT64(1);
+	require_preload();
+	for (int i = 0; i < pg_culprit_shared->slot_count; i++) {
+		struct pg_culprit_slot *s = &pg_culprit_shared->slots[i];
+		if (pid <= 0 || pg_atomic_read_u64(&s->pid) != (uint64)pid)
+			continue;
+		PG_RETURN_BOOL(pg_culprit_cancel_statement(
+			s, pid, statement, PG_CULPRIT_CANCEL, "An operator asked for it."));
+	}
+	PG_RETURN_BOOL(false);
 }

@@ -20,9 +20,7 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define CANCEL_NO_SHORT_NAMES
 #include <cancel/feed.h>
@@ -144,29 +142,12 @@ static void on_log(void *arg, const char *line)
 
 /* ---- Carrying out ---------------------------------------------------------------------------- */
 
-/* The pidfd names one process for good; that it is still the slot's is asked after it is open. */
-static bool send_signal(const struct pg_culprit_slot *slot, int pid)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	if (fd < 0)
-		return false;
-	bool sent = pg_atomic_read_u64((pg_atomic_uint64 *)&slot->pid) == (uint64)pid &&
-		    syscall(SYS_pidfd_send_signal, fd, SIGUSR2, NULL, 0) == 0;
-	close(fd);
-	return sent;
-}
-
 static void carry_out(const struct cancel_order *order)
 {
 	int at = (int)order->subject;
 	struct pg_culprit_slot *slot = &pg_culprit_shared->slots[at];
-	strlcpy(slot->why, w.why, sizeof slot->why);
-	pg_atomic_write_u64(
-		&slot->strength, w.processes[at].idle ? PG_CULPRIT_END_IDLE : PG_CULPRIT_CANCEL);
-	pg_write_barrier();
-	pg_atomic_write_u64(&slot->wanted, order->statement);
-	pg_memory_barrier();
-	bool sent = send_signal(slot, (int)order->key);
+	bool sent = pg_culprit_cancel_statement(slot, (int)order->key, order->statement,
+		w.processes[at].idle ? PG_CULPRIT_END_IDLE : PG_CULPRIT_CANCEL, w.why);
 	cancel_feed_answer(order->serial, sent ? CANCEL_EVENT_DELIVERED : CANCEL_EVENT_IGNORED,
 		monotonic_ns());
 	w.order_serial = sent ? order->serial : 0;

@@ -8,7 +8,7 @@ BUILD=$1
 make_tree
 start_cluster
 sql "CREATE EXTENSION pg_culprit"
-for view in pg_culprit_decisions pg_culprit_tasks pg_culprit_status; do
+for view in pg_culprit_decisions pg_culprit_tasks pg_culprit_status "pg_culprit_cancel(1, 1)"; do
 	if sql "SELECT * FROM $view" >"$work/out" 2>&1; then die "$view answers without the preload"; fi
 	grep -q "ERROR:  pg_culprit is not loaded" "$work/out" || die "$(cat "$work/out")"
 	grep -q "HINT:  Add pg_culprit to shared_preload_libraries" "$work/out" || die "$(cat "$work/out")"
