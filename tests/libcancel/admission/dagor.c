@@ -336,7 +336,7 @@ static void the_level_on_a_reply_carries_its_age(void **state)
 	const unsigned wanted[] = { 25, 25, 25, 25 };
 	(void)state;
 	gate_made((struct cancel_dagor_options){ .start_ns = 5 * S });
-	assert_int_equal(cancel_dagor_level(&gate, 5 * S + 30 * MS).age_ns, 30 * MS);
+	assert_int_equal(cancel_dagor_current_level(&gate, 5 * S + 30 * MS).age_ns, 30 * MS);
 	gate_made((struct cancel_dagor_options){ .business_levels = 4, .user_levels = 1 });
 	window(wanted, 4, 100 * MS);
 	const struct cancel_dagor_level level = cancel_dagor_current_level(&gate, now_ns + 30 * MS);
