@@ -221,7 +221,7 @@ static void report_process(int at)
 	p->idle = !runs;
 	if (!p->involved && !(runs && listens))
 		return;
-	bool may = listens && !pg_atomic_read_u64(&slot->exempt) && (runs || pg_culprit_end_idle);
+	bool may = listens && !pg_atomic_read_u64(&slot->exempt);
 	struct cancel_feed_task task = {
 		.struct_size = sizeof task,
 		.subject = (uint64)at,
@@ -231,8 +231,9 @@ static void report_process(int at)
 		.start_ns = on_own_clock(&p->transaction, a.transaction),
 		.episode_start_ns = runs ? on_own_clock(&p->statement, a.statement) : 0,
 		.slo_ns = listens ? pg_atomic_read_u64(&slot->slo_ms) * 1000000 : 0,
-		.flags =
-			(uint8)((may ? CANCEL_CANCELLABLE : 0) | (listens ? 0 : CANCEL_BACKGROUND)),
+		.flags = (uint8)((may ? CANCEL_CANCELLABLE : 0) |
+				 (may && pg_culprit_end_idle ? CANCEL_ENDS_SESSION : 0) |
+				 (listens ? 0 : CANCEL_BACKGROUND)),
 	};
 	p->handle = cancel_feed_task(&task);
 }

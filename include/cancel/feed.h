@@ -56,7 +56,11 @@ struct cancel_feed_task {
 	uint64_t progress_done, progress_expected;
 	uint64_t rollback_ns; /* the guess of what undoing would take; 0 unknown */
 	uint8_t class_index;  /* of config.classes; too large: class 0, counted */
-	uint8_t flags;	      /* CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_EXEMPT */
+	/* CANCEL_CANCELLABLE | CANCEL_BACKGROUND | CANCEL_EXEMPT | CANCEL_MAINTENANCE, and
+	 * CANCEL_ENDS_SESSION where an order may be carried out between statements, too. */
+	uint8_t flags;
+	uint8_t rank;	 /* 0: its class's */
+	uint64_t origin; /* as in cancel_task_options; 0: the signature */
 };
 
 /* What to cancel. Filled by cancel_feed_end. */

@@ -109,6 +109,8 @@ int cancel_feed_task(const struct cancel_feed_task *task)
 	const struct library_class *class = &library_state.classes[t.class_index];
 	if (!t.slo_ns && !(t.flags & CANCEL_BACKGROUND))
 		t.slo_ns = load_relaxed(&class->slo_ns);
+	if (!t.rank)
+		t.rank = load_relaxed(&class->rank);
 	if (load_relaxed(&class->exempt))
 		t.flags |= CANCEL_EXEMPT;
 	return look_task(feed.look, &t);

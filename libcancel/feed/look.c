@@ -510,6 +510,7 @@ static void show_task(struct look *l, uint32_t i)
 		.sequence = t->sequence,
 		.key = t->told.key,
 		.signature = t->told.signature,
+		.origin = t->told.origin,
 		.episode_start_ns = t->told.episode_start_ns,
 		.slo_ns = t->told.slo_ns,
 		.active_ns = active_ns(t, l->now_ns),
@@ -520,6 +521,7 @@ static void show_task(struct look *l, uint32_t i)
 		.first_entry = ledger->entry_count,
 		.entry_count = (uint8_t)t->entry_count,
 		.class_index = t->told.class_index,
+		.rank = t->told.rank,
 		.state = t->state,
 		.flags = t->told.flags,
 	};

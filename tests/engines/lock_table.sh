@@ -77,7 +77,7 @@ exec 9>"$work/idle"
 echo "BEGIN; LOCK TABLE t IN ACCESS EXCLUSIVE MODE;" >&9
 until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE state = 'idle in transaction' AND usename = 'migration'"
 start_readers
-until_true "SELECT held_back <> '' FROM pg_culprit_status"
+until_true "SELECT held_back LIKE '%idle-holder' FROM pg_culprit_status"
 expect "left alone" "$(sql "SELECT delivered FROM pg_culprit_status")" 1
 expect "still there" "$(sql "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction' AND usename = 'migration'")" 1
 sql "ALTER SYSTEM SET pg_culprit.end_idle_sessions = on" && sql "SELECT pg_reload_conf()" >/dev/null
