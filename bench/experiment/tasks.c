@@ -204,8 +204,10 @@ static void hear(struct task *task, uint64_t now_ns)
 		begin_anew_at(task, after_ms(now_ns, REFUSED_MS));
 	} else if (status != TARGET_OK) {
 		end_record(task, now_ns, status);
-		snprintf(task->error, sizeof task->error, "%.32s failed: %.200s", actor->name,
-			task->answer.error);
+		char said[sizeof task->answer.error];
+		memcpy(said, task->answer.error, sizeof said);
+		snprintf(
+			task->error, sizeof task->error, "%.32s failed: %.200s", actor->name, said);
 		begin_anew_at(task, next_start_ns(task, now_ns));
 	} else if (task->state == TASK_ENDS) {
 		complete(task, now_ns);

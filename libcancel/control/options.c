@@ -388,12 +388,12 @@ static void variable_name(char *to, size_t room, const char *name)
 static void say_whose_slo(
 	const struct options *o, const char *variable, const char *value, option_complaint complain)
 {
-	char line[CANCEL_TEXT_MAX], set[CANCEL_TEXT_MAX / 3], others[CANCEL_TEXT_MAX / 3];
+	char line[CANCEL_TEXT_MAX], set[CANCEL_TEXT_MAX / 4], others[CANCEL_TEXT_MAX / 4];
 	class_names(o, false, set, sizeof set);
 	class_names(o, true, others, sizeof others);
 	if (strchr(value, '=') || !others[0])
 		return;
-	snprintf(line, sizeof line, "%s=%.20s sets %s; %s is set by its name alone", variable,
+	snprintf(line, sizeof line, "%.40s=%.20s sets %s; %s is set by its name alone", variable,
 		value, set, others);
 	complain(o, line);
 }
