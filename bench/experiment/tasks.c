@@ -7,6 +7,7 @@
 #include "bench/experiment/tasks.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define NS_PER_S	 1e9
 #define FOREVER_PAUSE_MS 10  /* between the rounds of a bystander */
