@@ -11,10 +11,10 @@ static int run_judged(void *arg, struct disturbance *disturbance)
 	if (run_execute(&attempt->setup, &attempt->data, attempt->error) != 0)
 		return -1;
 	if (attempt->reference) {
-		attempt->steadiness = steady_judge(attempt->data, attempt->reference);
+		attempt->steadiness = stability_judge(attempt->data, attempt->reference);
 		*disturbance = attempt->steadiness.disturbance;
 	} else {
-		steady_disturbance(attempt->data,
+		stability_disturbance(attempt->data,
 			(double)(timeout_ns ? timeout_ns : attempt->setup.slo_ns) / 1e6,
 			disturbance);
 	}

@@ -10,9 +10,10 @@
 
 struct attempt {
 	struct run_setup setup;
-	const struct steady_rules *reference; /* judged as one by these; NULL: as any other run */
-	uint32_t runs;			      /* at most; one if disturbed ones are allowed */
-	char *error;			      /* of TARGET_ERROR_MAX */
+	const struct stability_rules
+		*reference; /* judged as one by these; NULL: as any other run */
+	uint32_t runs;	    /* at most; one if disturbed ones are allowed */
+	char *error;	    /* of TARGET_ERROR_MAX */
 	/* results, of the last run */
 	struct samples *data;	      /* free it */
 	struct steadiness steadiness; /* of a reference */

@@ -73,7 +73,7 @@ static int probe_steadily(struct probe *probe, struct run_capacity *capacity)
 	const struct run_setup *setup = probe->setup;
 	const struct bench_options *options = setup->options;
 	bool pinned = setup->plan->timeout_ns > 0;
-	const struct steady_probe steady = { .take = take_sample,
+	const struct stability_probe steady = { .take = take_sample,
 		.arg = probe,
 		.samples = pinned ? 1 : STEADY_SAMPLES,
 		.rounds = options->allow_disturbed ? 1
@@ -81,7 +81,7 @@ static int probe_steadily(struct probe *probe, struct run_capacity *capacity)
 						   : STEADY_ROUNDS,
 		.quiet = options->quiet };
 	probe->machine = machine_open(target_process(probe->target));
-	int status = steady_saturation(&steady, &capacity->qps, &capacity->disturbance);
+	int status = stability_saturation(&steady, &capacity->qps, &capacity->disturbance);
 	machine_close(probe->machine);
 	capacity->query_cpu_us = probe->query_cpu_us;
 	return probe->status ? probe->status : status;

@@ -39,7 +39,7 @@ static struct machine_second mean_of(const struct machine_second *seconds, int c
 	return mean;
 }
 
-static double take_round(const struct steady_probe *probe, struct disturbance *disturbance)
+static double take_round(const struct stability_probe *probe, struct disturbance *disturbance)
 {
 	double samples[STEADY_SAMPLES];
 	const double no_lag = 0;
@@ -56,7 +56,7 @@ static double take_round(const struct steady_probe *probe, struct disturbance *d
 }
 
 struct rounds {
-	const struct steady_probe *probe;
+	const struct stability_probe *probe;
 	double *qps;
 };
 
@@ -67,8 +67,8 @@ static int next_round(void *arg, struct disturbance *disturbance)
 	return 0;
 }
 
-int steady_saturation(
-	const struct steady_probe *probe, double *qps, struct disturbance *disturbance)
+int stability_saturation(
+	const struct stability_probe *probe, double *qps, struct disturbance *disturbance)
 {
 	struct rounds rounds = { probe, qps };
 	const struct disturbance_retry retry = { .title = "the saturation",
@@ -90,7 +90,8 @@ static double lost_share(const struct samples *data)
 	return offered ? (double)lost / (double)offered : 0;
 }
 
-void steady_disturbance(const struct samples *data, double slo_ms, struct disturbance *disturbance)
+void stability_disturbance(
+	const struct samples *data, double slo_ms, struct disturbance *disturbance)
 {
 	double lag_ms[WATCH_SECONDS_MAX];
 	uint32_t count = measure_lags(data, lag_ms, WATCH_SECONDS_MAX);
@@ -112,13 +113,13 @@ static void rank_seconds(const struct samples *data, struct steadiness *s, uint3
 	s->worst_ms = quantile_of(ms, *count, 1);
 }
 
-struct steadiness steady_judge(const struct samples *data, const struct steady_rules *rules)
+struct steadiness stability_judge(const struct samples *data, const struct stability_rules *rules)
 {
 	uint32_t count;
 	struct steadiness s = { .lost = lost_share(data) };
 	rank_seconds(data, &s, &count);
 	s.slo_ms = fmax(rules->floor_ms, rules->slo_ratio * fmin(s.median_ms, STEADY_P99_MAX_MS));
-	steady_disturbance(data, s.slo_ms, &s.disturbance);
+	stability_disturbance(data, s.slo_ms, &s.disturbance);
 	if (s.lost > STEADY_LOST_MAX)
 		disturbance_mark(
 			&s.disturbance, "%.1f %% of the requests were not answered", 100 * s.lost);

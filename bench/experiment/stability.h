@@ -18,10 +18,10 @@
 #define STEADY_FACTOR  1.5 /* by which the middle three of five may differ */
 
 /* One sample of the throughput, in answers per second, and what the machine did meanwhile. */
-typedef double (*steady_sample)(void *arg, struct machine_second *second);
+typedef double (*stability_sample)(void *arg, struct machine_second *second);
 
-struct steady_probe {
-	steady_sample take;
+struct stability_probe {
+	stability_sample take;
 	void *arg;
 	int samples;	 /* of a round: STEADY_SAMPLES, or one that is long enough */
 	uint32_t rounds; /* at most */
@@ -29,7 +29,7 @@ struct steady_probe {
 };
 /* The median of the samples, whose middle three agree when there are five, taken on a machine that others left alone;
  * else they are taken again. `disturbance` judges the last round, which is what *qps is from. */
-int steady_saturation(const struct steady_probe *probe, double *qps,
+int stability_saturation(const struct stability_probe *probe, double *qps,
 	struct disturbance *disturbance) __attribute__((warn_unused_result));
 
 #define STEADY_REFERENCES   3	 /* runs at most */
@@ -37,7 +37,7 @@ int steady_saturation(const struct steady_probe *probe, double *qps,
 #define STEADY_LOST_MAX	    0.01 /* of the requests */
 #define STEADY_P99_MAX_MS   100	 /* of the median second; above, the machine is overloaded */
 
-struct steady_rules {
+struct stability_rules {
 	double slo_ratio, floor_ms; /* the SLO, of the median second's p99; at least */
 	bool is_alike;		    /* the load is the same in each second */
 };
@@ -54,8 +54,9 @@ struct steadiness {
  * order of magnitude above the median one, and above the floor, below which it could not move the
  * SLO (with three seconds or more, all alike); when requests were lost; or when the median second
  * itself is slow. */
-struct steadiness steady_judge(const struct samples *data, const struct steady_rules *rules);
+struct steadiness stability_judge(const struct samples *data, const struct stability_rules *rules);
 /* Of any run: what the machine gave to others, and a lag that matters beside this SLO. */
-void steady_disturbance(const struct samples *data, double slo_ms, struct disturbance *disturbance);
+void stability_disturbance(
+	const struct samples *data, double slo_ms, struct disturbance *disturbance);
 
 #endif

@@ -402,7 +402,7 @@ static int take_reference(struct suite *suite, struct repetition *repetition)
 	struct entry *entry = &suite->entries[0];
 	struct attempt *attempt = &repetition->attempts[0];
 	/* The seconds of a case without a culprit differ: there are steps in its load. */
-	const struct steady_rules rules = { .slo_ratio = suite->options->slo_ratio,
+	const struct stability_rules rules = { .slo_ratio = suite->options->slo_ratio,
 		.floor_ms = OPTIONS_SLO_FLOOR_MS,
 		.is_alike = suite->bench_case->has_culprit };
 	attempt->reference = &rules;

@@ -73,12 +73,12 @@ static struct probed probe(const double *values, int count, int disturbed)
 {
 	struct script script = { .values = values, .count = count, .disturbed = disturbed };
 	struct probed probed = { 0 };
-	const struct steady_probe steady = { .take = next_value,
+	const struct stability_probe steady = { .take = next_value,
 		.arg = &script,
 		.samples = STEADY_SAMPLES,
 		.rounds = STEADY_ROUNDS,
 		.quiet = true };
-	assert_int_equal(steady_saturation(&steady, &probed.qps, &probed.disturbance), 0);
+	assert_int_equal(stability_saturation(&steady, &probed.qps, &probed.disturbance), 0);
 	probed.taken = script.taken;
 	return probed;
 }
@@ -136,7 +136,7 @@ static void a_target_that_answers_nothing_has_no_saturation(void **state)
 
 /* ---- The reference --------------------------------------------------------------------------- */
 
-static const struct steady_rules rules = {
+static const struct stability_rules rules = {
 	.slo_ratio = RATIO, .floor_ms = FLOOR_MS, .is_alike = true
 };
 
@@ -156,7 +156,7 @@ static struct samples *make_run(uint32_t bad, uint32_t bad_ms)
 static struct steadiness judge(uint32_t bad, uint32_t bad_ms)
 {
 	struct samples *data = make_run(bad, bad_ms);
-	struct steadiness steadiness = steady_judge(data, &rules);
+	struct steadiness steadiness = stability_judge(data, &rules);
 	samples_free(data);
 	return steadiness;
 }
@@ -180,7 +180,7 @@ static void what_was_never_answered_is_a_disturbance(void **state)
 	for (size_t i = 0; i < schedule.count; i++)
 		if (schedule.arrivals[i].due_ns / SECOND_NS == 2)
 			data->outcomes[i].kind = OUTCOME_PENDING;
-	assert_true(steady_judge(data, &rules).disturbance.disturbed);
+	assert_true(stability_judge(data, &rules).disturbance.disturbed);
 	samples_free(data);
 }
 
@@ -193,8 +193,8 @@ static void a_load_that_the_machine_does_not_carry_is_a_disturbance(void **state
 		if (i % 50 == 0)
 			lossy->outcomes[i].kind = OUTCOME_SKIPPED;
 	}
-	assert_true(steady_judge(slow, &rules).disturbance.disturbed);
-	assert_true(steady_judge(lossy, &rules).disturbance.disturbed);
+	assert_true(stability_judge(slow, &rules).disturbance.disturbed);
+	assert_true(stability_judge(lossy, &rules).disturbance.disturbed);
 	samples_free(slow);
 	samples_free(lossy);
 }
@@ -206,7 +206,7 @@ static void the_slo_is_ten_times_the_median_second(void **state)
 	for (size_t i = 0; i < schedule.count; i++)
 		if (data->outcomes[i].done_us == 1000)
 			data->outcomes[i].done_us = 2000;
-	struct steadiness s = steady_judge(data, &rules);
+	struct steadiness s = stability_judge(data, &rules);
 	assert_true(s.slo_ms > 19.9 && s.slo_ms < 20.1);
 	samples_free(data);
 	s = judge(3, 900);
@@ -219,7 +219,7 @@ static void the_slo_has_a_bound_however_slow_the_machine_is(void **state)
 	struct samples *data = make_run(3, 1);
 	for (size_t i = 0; i < schedule.count; i++)
 		data->outcomes[i].done_us = 1800000;
-	struct steadiness s = steady_judge(data, &rules);
+	struct steadiness s = stability_judge(data, &rules);
 	assert_true(s.disturbance.disturbed);
 	assert_true(s.slo_ms == RATIO * STEADY_P99_MAX_MS);
 	samples_free(data);
@@ -231,16 +231,16 @@ static void the_slo_has_a_floor(void **state)
 	struct samples *data = make_run(3, 1);
 	for (size_t i = 0; i < schedule.count; i++)
 		data->outcomes[i].done_us = 100;
-	assert_true(steady_judge(data, &rules).slo_ms == FLOOR_MS);
+	assert_true(stability_judge(data, &rules).slo_ms == FLOOR_MS);
 	samples_free(data);
 }
 
 static void steps_in_the_load_are_no_disturbance(void **state)
 {
 	(void)state;
-	const struct steady_rules steps = { .slo_ratio = RATIO, .floor_ms = FLOOR_MS };
+	const struct stability_rules steps = { .slo_ratio = RATIO, .floor_ms = FLOOR_MS };
 	struct samples *data = make_run(3, 60);
-	assert_false(steady_judge(data, &steps).disturbance.disturbed);
+	assert_false(stability_judge(data, &steps).disturbance.disturbed);
 	samples_free(data);
 }
 
@@ -251,9 +251,9 @@ static void a_reference_beside_others_is_disturbed_however_fast(void **state)
 	data->watch.count = SECONDS;
 	for (uint32_t i = 0; i < SECONDS; i++)
 		data->watch.seconds[i] = calm;
-	assert_false(steady_judge(data, &rules).disturbance.disturbed);
+	assert_false(stability_judge(data, &rules).disturbance.disturbed);
 	data->watch.seconds[6] = beside_others;
-	struct steadiness s = steady_judge(data, &rules);
+	struct steadiness s = stability_judge(data, &rules);
 	assert_true(s.disturbance.disturbed);
 	assert_non_null(strstr(s.disturbance.why, "second 7"));
 	samples_free(data);
@@ -268,9 +268,9 @@ static void a_generator_that_is_late_for_half_the_slo_disturbs(void **state)
 	for (size_t i = 0; i < schedule.count; i++)
 		if (schedule.arrivals[i].due_ns / SECOND_NS == 2)
 			data->outcomes[i].sent_us = 30000;
-	steady_disturbance(data, 100, &disturbance);
+	stability_disturbance(data, 100, &disturbance);
 	assert_false(disturbance.disturbed);
-	steady_disturbance(data, 50, &disturbance);
+	stability_disturbance(data, 50, &disturbance);
 	assert_true(disturbance.disturbed);
 	assert_true(disturbance.lag_ms > 29.9 && disturbance.lag_ms < 30.1);
 	samples_free(data);

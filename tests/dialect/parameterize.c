@@ -7,11 +7,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-static struct literals taken;
+static struct parameterized taken;
 
 static void assert_taken(const char *sql, const char *text, uint32_t count)
 {
-	if (!literals_take(sql, strlen(sql), &taken))
+	if (!parameterize(sql, strlen(sql), &taken))
 		fail_msg("declined: %s", sql);
 	assert_string_equal(taken.text, text);
 	assert_int_equal(taken.count, count);
@@ -19,7 +19,7 @@ static void assert_taken(const char *sql, const char *text, uint32_t count)
 
 static void assert_declined(const char *sql)
 {
-	if (literals_take(sql, strlen(sql), &taken))
+	if (parameterize(sql, strlen(sql), &taken))
 		fail_msg("taken: %s as %s", sql, taken.text);
 }
 

@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	static const struct dialect_context context = {
 		.user = "u", .database = "d", .version = "v", .process = 1, .schema = &schema
 	};
-	static struct literals literals;
+	static struct parameterized literals;
 	char *text = malloc(bytes + 1); /* its end is where the sanitizer looks */
 	if (!text)
 		return 0;
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		size_t used = lexer_statement_bytes(at, left);
 		if (used == 0 || used > left)
 			abort();
-		if (literals_take(at, left, &literals)) {
+		if (parameterize(at, left, &literals)) {
 			if (literals.used == 0 || literals.used > left)
 				abort();
 			sink += strlen(literals.text);

@@ -18,7 +18,7 @@ enum before { NOTHING, OPERATOR, SEPARATOR, OPERAND };
 
 struct scan {
 	const char *at, *end;
-	struct literals *to;
+	struct parameterized *to;
 	enum region region;
 	enum before before;
 	const char *word; /* the last one */
@@ -28,7 +28,7 @@ struct scan {
 
 static void put(struct scan *s, const char *data, size_t bytes)
 {
-	struct literals *to = s->to;
+	struct parameterized *to = s->to;
 	if (bytes >= sizeof to->text - to->bytes) {
 		s->declined = true;
 		return;
@@ -114,7 +114,7 @@ static bool may_take(const struct scan *s)
 
 static void take_number(struct scan *s, const char *digits, size_t count)
 {
-	struct literals *to = s->to;
+	struct parameterized *to = s->to;
 	char name[4] = "$";
 	int64_t value = 0;
 	if (to->count == LITERALS_MAX) {
@@ -226,7 +226,7 @@ static bool worth_it(const char *sql, size_t bytes)
 	return false;
 }
 
-bool literals_take(const char *sql, size_t bytes, struct literals *literals)
+bool parameterize(const char *sql, size_t bytes, struct parameterized *literals)
 {
 	struct scan s = { .at = sql, .end = sql + bytes, .to = literals };
 	while (s.at < s.end && isspace((unsigned char)*s.at))

@@ -16,7 +16,7 @@
 #define LITERALS_MAX	  32
 #define LITERALS_TEXT_MAX 2048 /* bytes of a statement worth it */
 
-struct literals {
+struct parameterized {
 	size_t used;  /* bytes of the statement in the source, its semicolon included */
 	size_t bytes; /* of text */
 	uint64_t hash;
@@ -26,6 +26,6 @@ struct literals {
 };
 
 /* False: not a statement this is worth or safe for; take it as it is. */
-bool literals_take(const char *sql, size_t bytes, struct literals *literals);
+bool parameterize(const char *sql, size_t bytes, struct parameterized *literals);
 
 #endif

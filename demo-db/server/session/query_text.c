@@ -46,14 +46,14 @@ struct statement *query_text_next(struct backend *backend)
 {
 	struct query *q = &backend->query;
 	struct dialect_context context = query_context(backend);
-	struct literals taken;
+	struct parameterized taken;
 	const char *source = q->text;
 	size_t used, bytes;
 	uint64_t hash;
 	bool exact =
 		atomic_load_explicit(&backend->services->partial_indexes, memory_order_relaxed);
 	taken.count = 0;
-	if (!exact && literals_take(q->text, q->text_bytes, &taken)) {
+	if (!exact && parameterize(q->text, q->text_bytes, &taken)) {
 		used = taken.used;
 		source = taken.text;
 		bytes = taken.bytes;
