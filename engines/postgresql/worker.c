@@ -235,7 +235,7 @@ static void report_process(int at)
 				 (may && pg_culprit_end_idle ? CANCEL_ENDS_SESSION : 0) |
 				 (listens ? 0 : CANCEL_BACKGROUND)),
 	};
-	p->handle = cancel_feed_task(&task);
+	p->handle = cancel_feed_add_task(&task);
 }
 
 static void report_row(const struct pg_culprit_row *row)

@@ -12,7 +12,7 @@
  *	every 50 ms:
  *		cancel_feed_begin(now_ns);
  *		for each session in a transaction:
- *			t = cancel_feed_task(&task);
+ *			t = cancel_feed_add_task(&task);
  *			cancel_feed_hold(t, rows, lock, mode, 0);
  *			cancel_feed_wait(t, rows, lock, mode, since_ns);
  *		cancel_feed_completed(0, statements, late, time_ns, NULL);
@@ -85,7 +85,7 @@ CANCEL_API void cancel_feed_begin(uint64_t now_ns);
  * subject has been reported in this look), ENOMEM (more than config.max_tasks; counted as
  * tasks_refused), ESTATE (no look has begun).
  */
-CANCEL_API int cancel_feed_task(const struct cancel_feed_task *task);
+CANCEL_API int cancel_feed_add_task(const struct cancel_feed_task *task);
 
 /*
  * The task holds, or waits for, `amount` of this instance: the mode of a LOCK, the slots of a
@@ -94,9 +94,9 @@ CANCEL_API int cancel_feed_task(const struct cancel_feed_task *task);
  * before the task's own start, nor from before a look in which somebody reported the instance and
  * this task did not hold it: a lock that is handed over does not charge the new holder with what
  * its predecessor did. A wait that has vanished counts for half a look more.
- * A negative handle is ignored, so cancel_feed_task's answer may be passed on unchecked. A resource
- * that is none, or a MEMORY, counts as bad_resource or wrong_type; a 17th entry as entries_dropped.
- */
+ * A negative handle is ignored, so cancel_feed_add_task's answer may be passed on unchecked. A
+ * resource that is none, or a MEMORY, counts as bad_resource or wrong_type; a 17th entry as
+ * entries_dropped. */
 CANCEL_API void cancel_feed_hold(
 	int task, struct cancel_resource r, uint64_t instance, uint64_t amount, uint64_t since_ns);
 CANCEL_API void cancel_feed_wait(
@@ -134,7 +134,7 @@ static inline void cancel_feed_begin(uint64_t now_ns)
 	(void)now_ns;
 }
 
-static inline int cancel_feed_task(const struct cancel_feed_task *task)
+static inline int cancel_feed_add_task(const struct cancel_feed_task *task)
 {
 	(void)task;
 	return CANCEL_ESTATE;

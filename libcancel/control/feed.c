@@ -98,7 +98,7 @@ static uint8_t class_of(uint8_t index)
 	return 0;
 }
 
-int cancel_feed_task(const struct cancel_feed_task *task)
+int cancel_feed_add_task(const struct cancel_feed_task *task)
 {
 	struct cancel_feed_task t;
 	if (!may_call())

@@ -56,7 +56,7 @@ static void adapter_session(const struct session *s)
 		.episode_start_ns = s->began_ns,
 		.flags = CANCEL_CANCELLABLE,
 	};
-	int t = cancel_feed_task(&task);
+	int t = cancel_feed_add_task(&task);
 	if (s->holds)
 		cancel_feed_hold(t, rows, 1, CANCEL_EXCLUSIVE, 0);
 	if (s->waits_since_ns)
@@ -157,20 +157,20 @@ static void misuse_is_counted(void **state)
 	struct cancel_counters counters;
 	(void)state;
 	cancel_feed_begin(1);
-	assert_int_equal(cancel_feed_task(&task), CANCEL_ESTATE);
+	assert_int_equal(cancel_feed_add_task(&task), CANCEL_ESTATE);
 	assert_int_equal(adapter_start(CANCEL_ACT), 0);
 	assert_int_equal(cancel_start_feed(NULL), CANCEL_ESTATE);
 	assert_int_equal(cancel_start(NULL), CANCEL_ESTATE);
 	assert_int_equal(createCancel(NULL).id, 0);
 	assert_false(cancel_feed_end(&order));
 	task.struct_size = sizeof task;
-	assert_int_equal(cancel_feed_task(&task), CANCEL_ESTATE);
+	assert_int_equal(cancel_feed_add_task(&task), CANCEL_ESTATE);
 	cancel_feed_begin(2);
 	task.struct_size = 0;
-	assert_int_equal(cancel_feed_task(&task), CANCEL_EINVAL);
+	assert_int_equal(cancel_feed_add_task(&task), CANCEL_EINVAL);
 	task.struct_size = sizeof task;
 	task.class_index = 9;
-	int t = cancel_feed_task(&task);
+	int t = cancel_feed_add_task(&task);
 	assert_int_equal(t, 0);
 	struct cancel_resource none = { 0 };
 	cancel_feed_hold(t, none, 1, 1, 0);
