@@ -104,6 +104,7 @@ static bool send(const struct cancel_decision *d)
 		.task = d->target.task,
 		.serial = d->serial,
 		.blamed_mask = d->blamed_mask,
+		.strength = d->strength,
 		.reason = d->escalation ? CANCEL_REASON_ESCALATION : CANCEL_REASON_CULPRIT,
 	};
 	if (c.options.mode != CANCEL_ACT || c.action_stuck)

@@ -129,7 +129,7 @@ static void tell_excluded(const struct cancel_outcome *o, const struct cancel_de
 {
 	char text[CANCEL_TEXT_MAX];
 	struct slot *s = slot_at(id_index(o->task));
-	if (s)
+	if (s && s->cold) /* a feed's tasks have no slot */
 		store_relaxed(&s->cold->ignores, o->task);
 	count(CANCEL_COUNT_excluded);
 	text_of_excluded(&r->decision, &library_names, text);

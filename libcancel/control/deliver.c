@@ -38,9 +38,11 @@ static void run_action(struct slot *s, const struct delivery *d)
 		.key = load_relaxed(&s->key),
 		.serial = d->serial,
 		.reason = d->reason,
-		.strength = load_relaxed(&s->episode_start_ns) ? CANCEL_END_STATEMENT
-							       : CANCEL_END_SESSION,
+		.strength = d->strength,
 	};
+	if (!request.strength)
+		request.strength = load_relaxed(&s->episode_start_ns) ? CANCEL_END_STATEMENT
+								      : CANCEL_END_SESSION;
 	if (cold->action) {
 		cold->action(&request, cold->action_arg);
 	} else if (cold->thread_valid && load_relaxed(&library_state.thread_cancel)) {

@@ -10,7 +10,8 @@
 struct delivery {
 	uint64_t task, serial, blamed_mask;
 	enum cancel_reason reason;
-	uint64_t pushed_ns; /* deliver_push sets it */
+	enum cancel_strength strength; /* 0: what it takes when it is delivered */
+	uint64_t pushed_ns;	       /* deliver_push sets it */
 };
 
 int deliver_start(void); /* 0 or CANCEL_ETHREAD */

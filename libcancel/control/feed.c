@@ -76,7 +76,7 @@ static bool may_call(void)
 {
 	if (count_own_thread())
 		return false;
-	if (feed.look)
+	if (feed.look && load_acquire(&library_state.phase) == LIBRARY_FED)
 		return true;
 	count(CANCEL_COUNT_not_running);
 	return false;

@@ -83,6 +83,8 @@ static void in_child(void)
 	slots_forget();
 	totals_reset();
 	after_fork(true);
+	feed_stop();
+	quarantine_forget();
 }
 
 static void prepare_once(void)
@@ -216,6 +218,7 @@ int cancel_stop(void)
 		store_release(&library_state.phase, LIBRARY_OFF);
 		controller_stop();
 		feed_stop();
+		quarantine_forget();
 		journal_close();
 		started = false;
 		error = 0;

@@ -36,7 +36,8 @@ void quarantine_take(const struct cancel_decision *d)
 	*q = (struct cancel_quarantine){
 		.origin = d->target.origin,
 		.signature = d->target.signature,
-		.until_ns = d->quarantine_until_ns,
+		/* an adapter's looks have a clock of their own */
+		.until_ns = cancel_now_ns() + (d->quarantine_until_ns - d->decided_ns),
 		.serial = d->serial,
 		.acted = d->acted,
 	};

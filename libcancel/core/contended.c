@@ -310,4 +310,5 @@ void contended_clear(struct contended *c)
 	for (uint32_t i = 0; i < c->instance_count; i++)
 		c->buckets[c->instances[i].bucket] = 0;
 	c->instance_count = c->use_count = 0;
+	c->overflow = false;
 }

@@ -467,7 +467,8 @@ static void note_release(struct look *l, struct record *t)
 		return;
 	for (uint32_t i = 0; i < t->entry_count; i++) {
 		const struct cancel_ledger_entry *e = &t->entries[i].shown;
-		if (e->held && (t->blamed_mask >> e->resource & 1))
+		bool bars = e->held || e->waiting_since_ns; /* a waiter, too, may bar others */
+		if (bars && (t->blamed_mask >> e->resource & 1))
 			return;
 	}
 	t->released = true;

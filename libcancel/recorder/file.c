@@ -15,8 +15,8 @@
 
 int file_create(const char *path)
 {
-	struct stat there;
-	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat there = { 0 };
+	int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (file < 0)
 		return -1;
 	if (fstat(file, &there) == 0 && S_ISREG(there.st_mode) && fchmod(file, 0600) == 0 &&

@@ -130,7 +130,8 @@ static bool open_file(struct recorder *r)
 	r->file_used = 0;
 	r->restart = true;
 	write_small(r, put_file_header);
-	return true;
+	errno = r->failure;
+	return !r->failed;
 }
 
 static void rotate(struct recorder *r)

@@ -5,6 +5,8 @@
  */
 #include "runtime.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cancel/feed.h>
 
 /* ---- The toy server: sessions, and one lock for which they wait. --------------------------- */
@@ -198,6 +200,24 @@ static void a_feed_can_be_followed_by_tracking(void **state)
 	freeCancel(task);
 }
 
+/* Else both processes would give the same orders about the same sessions. */
+static void a_forked_child_has_no_feed(void **state)
+{
+	(void)state;
+	assert_int_equal(adapter_start(CANCEL_ACT), 0);
+	cancel_feed_begin(1);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct cancel_feed_task task = { .struct_size = sizeof task, .subject = 1 };
+		cancel_feed_begin(2);
+		_exit(cancel_feed_add_task(&task) == CANCEL_ESTATE ? 0 : 1);
+	}
+	int status = 0;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +226,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(monitor_names_and_orders_nothing, set_up, stop),
 		cmocka_unit_test_setup_teardown(the_mode_changes_while_it_runs, set_up, stop),
 		cmocka_unit_test_setup_teardown(a_feed_can_be_followed_by_tracking, set_up, stop),
+		cmocka_unit_test_setup_teardown(a_forked_child_has_no_feed, set_up, stop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

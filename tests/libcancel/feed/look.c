@@ -278,6 +278,31 @@ static void an_ordered_task_is_seen_to_release_and_to_end(void **state)
 	told_end(&m);
 }
 
+/* It never held anything: what it gives back is its place in the queue. */
+static void a_waiter_that_bars_others_has_released_when_it_waits_no_more(void **state)
+{
+	struct told m;
+	struct cancel_order order;
+	(void)state;
+	told_begin(&m);
+	look_begin(m.look, 20 * S);
+	look_wait(m.look, report(&m, 1, 1), 0, &lock_row, 7, CANCEL_EXCLUSIVE, 15 * S);
+	close_look(&m);
+	struct cancel_decision d = { .serial = 9, .blamed_mask = 1 };
+	d.target.task = m.ledger->tasks[0].id;
+	assert_true(look_order(m.look, &d, &order));
+	look_begin(m.look, 21 * S);
+	look_wait(m.look, report(&m, 1, 1), 0, &lock_row, 7, CANCEL_EXCLUSIVE, 15 * S);
+	m.ledger = look_end(m.look, m.resources, 1);
+	assert_int_equal(m.ledger->event_count, 0);
+	look_begin(m.look, 22 * S);
+	report(&m, 1, 1);
+	m.ledger = look_end(m.look, m.resources, 1);
+	assert_int_equal(m.ledger->event_count, 1);
+	assert_int_equal(m.ledger->events[0].kind, CANCEL_EVENT_RELEASED);
+	told_end(&m);
+}
+
 static void a_full_table_refuses_and_counts(void **state)
 {
 	struct told m;
@@ -340,6 +365,7 @@ int main(void)
 		cmocka_unit_test(a_hold_is_no_older_than_its_task),
 		cmocka_unit_test(what_vanishes_counts_for_half_a_look_more),
 		cmocka_unit_test(an_ordered_task_is_seen_to_release_and_to_end),
+		cmocka_unit_test(a_waiter_that_bars_others_has_released_when_it_waits_no_more),
 		cmocka_unit_test(a_full_table_refuses_and_counts),
 		cmocka_unit_test(totals_never_fall_in_random_worlds),
 	};
