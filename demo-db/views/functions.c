@@ -52,7 +52,8 @@ static void sleep_function(sqlite3_context *result, int argc, sqlite3_value **ar
 		return;
 	if (!(seconds > 0))
 		seconds = 0;
-	if (db_sleep(seconds < SLEEP_MAX_S ? (uint64_t)(seconds * 1e9) : SLEEP_MAX_S * 1000000000u))
+	if (db_sleep(seconds < SLEEP_MAX_S ? (uint64_t)(seconds * 1e9)
+					   : SLEEP_MAX_S * UINT64_C(1000000000)))
 		sqlite3_result_text(result, "", 0, SQLITE_STATIC); /* void */
 	else
 		sqlite3_result_error_code(result, SQLITE_INTERRUPT);

@@ -201,6 +201,45 @@ static void an_integer_beyond_its_type_is_not_sent_in_binary(void **state)
 	assert_string_equal(wire_talk(&client), "1 2 E(42804) Z(I)");
 }
 
+/* Each of these wrote or read past an array. */
+static void what_is_too_large_is_refused(void **state)
+{
+	static const char *const inputs[] = { "select 1e-300 * 1e-300", "select round(0.0, 100000)",
+		"select 0.0 / 1e399", "select '0'::numeric(1000,900)",
+		"select round(1.5, 2147483647)",
+		"select 1 union select 1,2,3,4,5,6,7,8 union select 1" };
+	(void)state;
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+		assert_non_null(strstr(wire_query(&client, inputs[i]), "E("));
+	assert_non_null(strstr(wire_query(&client, "select round(15.5, -2147483648)"), "D(0)"));
+	assert_non_null(strstr(wire_query(&client, "(with c as (select 1 a, 2 b, 3 d) select a "
+						   "from c) union select 2.5 order by 1"),
+		"D(1) D(2.5)"));
+	assert_non_null(strstr(
+		wire_query(&client, "values (exists (select 1, 2, 3)) union select true"), "D(t)"));
+}
+
+static void a_chain_of_casts_is_too_deep(void **state)
+{
+	enum { CASTS = 100000, CAST = 5 };
+	static char sql[16 + CASTS * CAST];
+	size_t used = (size_t)sprintf(sql, "select 1");
+	(void)state;
+	for (int i = 0; i < CASTS; i++, used += CAST)
+		memcpy(sql + used, "::int", CAST);
+	assert_non_null(strstr(wire_query(&client, sql), "E("));
+}
+
+/* A numeric that is no column is a text below. */
+static void numerics_are_not_compared_as_texts(void **state)
+{
+	(void)state;
+	assert_answer("select 1 in (select 1.0)", "E(0A000) Z(I)");
+	assert_answer("select nullif(1, 2.5) = 1", "E(0A000) Z(I)");
+	assert_non_null(strstr(wire_query(&client, "select 1 in (select 1)"), "D(t)"));
+	assert_non_null(strstr(wire_query(&client, "select nullif(1.5, 2)"), "D(1.5)"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +252,9 @@ int main(void)
 		cmocka_unit_test(a_value_comes_in_its_binary_form),
 		cmocka_unit_test(a_value_is_taken_in_its_binary_form),
 		cmocka_unit_test(an_integer_beyond_its_type_is_not_sent_in_binary),
+		cmocka_unit_test(what_is_too_large_is_refused),
+		cmocka_unit_test(a_chain_of_casts_is_too_deep),
+		cmocka_unit_test(numerics_are_not_compared_as_texts),
 	};
 	return cmocka_run_group_tests(tests, start_and_login, logout_and_stop);
 }

@@ -3,6 +3,7 @@
  * Owns the names and types of result columns.
  * Source: PostgreSQL documentation, "Column Labels"; FigureColname's rules as they show.
  */
+#include "demo-db/server/dialect/tree.h"
 #include "demo-db/server/dialect/tree_kind.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ struct label {
 	bool weak;	  /* what a cast around it may replace */
 };
 
-static struct label label_of(const Node *node);
+static struct label label_of(const Node *node, int depth);
 
 static struct label strong(const char *name)
 {
@@ -24,9 +25,9 @@ static struct label strong(const char *name)
 }
 
 /* The inner name if it has one that is strong, else the word. */
-static struct label weak(const Node *inner, const char *word)
+static struct label weak(const Node *inner, const char *word, int depth)
 {
-	struct label label = inner ? label_of(inner) : (struct label){ NULL, true };
+	struct label label = inner ? label_of(inner, depth) : (struct label){ NULL, true };
 	return label.name && !label.weak ? label : (struct label){ word, true };
 }
 
@@ -50,7 +51,7 @@ static struct label label_of_value(const SQLValueFunction *value)
 	return strong(names[value->op]);
 }
 
-static struct label label_of_sublink(const SubLink *link)
+static struct label label_of_sublink(const SubLink *link, int depth)
 {
 	const SelectStmt *query = (const SelectStmt *)link->subselect;
 	if (link->subLinkType == EXISTS_SUBLINK)
@@ -66,12 +67,14 @@ static struct label label_of_sublink(const SubLink *link)
 	const ResTarget *target = query->targetList ? linitial(query->targetList) : NULL;
 	if (!target)
 		return (struct label){ NULL, true };
-	return target->name ? strong(target->name) : label_of(target->val);
+	return target->name ? strong(target->name) : label_of(target->val, depth);
 }
 
-static struct label label_of(const Node *node)
+static struct label label_of(const Node *node, int depth)
 {
 	const Node *last;
+	if (++depth > TREE_DEPTH_MAX) /* whoever writes it refuses it */
+		return (struct label){ NULL, true };
 	switch (nodeTag(node)) {
 	case T_ColumnRef:
 		last = llast(((const ColumnRef *)node)->fields);
@@ -83,11 +86,11 @@ static struct label label_of(const Node *node)
 								    : (struct label){ NULL, true };
 	case T_TypeCast:
 		return weak(((const TypeCast *)node)->arg,
-			strVal(llast(((const TypeCast *)node)->typeName->names)));
+			strVal(llast(((const TypeCast *)node)->typeName->names)), depth);
 	case T_CollateClause:
-		return label_of(((const CollateClause *)node)->arg);
+		return label_of(((const CollateClause *)node)->arg, depth);
 	case T_CaseExpr:
-		return weak((const Node *)((const CaseExpr *)node)->defresult, "case");
+		return weak((const Node *)((const CaseExpr *)node)->defresult, "case", depth);
 	case T_CoalesceExpr:
 		return strong("coalesce");
 	case T_MinMaxExpr:
@@ -97,7 +100,7 @@ static struct label label_of(const Node *node)
 	case T_SQLValueFunction:
 		return label_of_value((const SQLValueFunction *)node);
 	case T_SubLink:
-		return label_of_sublink((const SubLink *)node);
+		return label_of_sublink((const SubLink *)node, depth);
 	default:
 		return (struct label){ NULL, true };
 	}
@@ -105,7 +108,7 @@ static struct label label_of(const Node *node)
 
 const char *tree_column_name(const Node *expression)
 {
-	struct label label = label_of(expression);
+	struct label label = label_of(expression, 0);
 	return label.name ? label.name : NO_NAME;
 }
 

@@ -232,7 +232,10 @@ static void write_distinct(struct writer *w, const A_Expr *e)
 
 static void write_nullif(struct writer *w, const A_Expr *e)
 {
-	enum pg_type type = tree_common(tree_kind(w, e->lexpr).type, tree_kind(w, e->rexpr).type);
+	enum pg_type left = tree_kind(w, e->lexpr).type;
+	enum pg_type type = tree_common(left, tree_kind(w, e->rexpr).type);
+	if (type == PG_NUMERIC && left != PG_NUMERIC) /* it would answer with the left one */
+		tree_lacks(w, "NULLIF of a number and a numeric", e->location);
 	tree_put(w, "nullif(");
 	tree_as(w, e->lexpr, type);
 	tree_put(w, type == PG_NUMERIC ? " COLLATE pg_numeric, " : ", ");
@@ -398,6 +401,22 @@ static bool is_array_of_members(const SubLink *link)
 	       strcmp(((const RangeVar *)from)->relname, "pg_auth_members") == 0;
 }
 
+/* Numerics that are no columns are texts here: 1 IN (SELECT 1.0) would be false. */
+static bool compares_exactly(struct writer *w, const SubLink *link)
+{
+	const SelectStmt *query = (const SelectStmt *)link->subselect;
+	struct query_column *columns;
+	int count = tree_query_columns(w, query, &columns);
+	bool numeric = tree_kind(w, link->testexpr).type == PG_NUMERIC ||
+		       (count == 1 && columns[0].kind.type == PG_NUMERIC);
+	if (!numeric)
+		return false;
+	if (query->op != SETOP_NONE || query->valuesLists || !query->targetList)
+		return true;
+	const ResTarget *target = linitial(query->targetList);
+	return !IsA(link->testexpr, ColumnRef) || !IsA(target->val, ColumnRef);
+}
+
 static void write_sublink(struct writer *w, const SubLink *link)
 {
 	const char *symbol = link->operName ? strVal(llast(link->operName)) : "=";
@@ -409,6 +428,8 @@ static void write_sublink(struct writer *w, const SubLink *link)
 	}
 	if (link->subLinkType == ARRAY_SUBLINK)
 		tree_lacks(w, "arrays", link->location);
+	else if ((any || none) && compares_exactly(w, link))
+		tree_lacks(w, "IN (SELECT …) of a numeric", link->location);
 	else if (any || none)
 		tree_operand(w, link->testexpr);
 	else if (link->subLinkType == EXISTS_SUBLINK)

@@ -304,15 +304,22 @@ static void write_arm(struct writer *w, SelectStmt *arm, bool right)
 	tree_put(w, inside ? ")" : "");
 }
 
+static bool arms_have(struct writer *w, const SelectStmt *query, int count)
+{
+	struct query_column *columns;
+	for (; query->op != SETOP_NONE; query = query->larg) {
+		if (!arms_have(w, query->rarg, count))
+			return false;
+	}
+	return tree_query_columns(w, query, &columns) == count;
+}
+
 /* The types its columns get; NULL: each arm's own. */
 static const enum pg_type *types_of_arms(struct writer *w, const SelectStmt *query)
 {
-	struct query_column *columns, *others;
+	struct query_column *columns;
 	int count = tree_query_columns(w, query, &columns);
-	const SelectStmt *arm = query;
-	for (; arm->op != SETOP_NONE; arm = arm->rarg)
-		continue;
-	if (count <= 0 || tree_query_columns(w, arm, &others) != count)
+	if (count <= 0 || !arms_have(w, query, count))
 		return NULL;
 	enum pg_type *types = tree_allocate(w, (size_t)count, sizeof *types);
 	for (int i = 0; types && i < count; i++)
@@ -499,7 +506,10 @@ void tree_query(struct writer *w, SelectStmt *query)
 	if (!tree_enter(w))
 		return;
 	struct scope *scope = tree_enter_scope(w, query->withClause, query->fromClause);
+	const enum pg_type *wanted = w->wanted;
+	w->wanted = NULL; /* of this list, and of none in its common tables */
 	tree_with(w, query->withClause);
+	w->wanted = query->valuesLists ? NULL : wanted;
 	if (query->op != SETOP_NONE)
 		write_set_operation(w, query);
 	else if (query->valuesLists)

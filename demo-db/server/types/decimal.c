@@ -31,7 +31,7 @@ static void trim(struct decimal *d)
 static bool widen(struct decimal *d, int scale)
 {
 	int more = scale - d->scale;
-	if (d->count && d->count + more > DECIMAL_DIGITS_MAX)
+	if (scale > DECIMAL_DIGITS_MAX || (d->count && more > DECIMAL_DIGITS_MAX - d->count))
 		return false;
 	if (d->count) {
 		memset(d->digits + d->count, 0, (size_t)more);
@@ -227,7 +227,7 @@ enum decimal_answer decimal_multiply(
 		set_nan(product);
 		return DECIMAL_FINE;
 	}
-	if (count > DECIMAL_DIGITS_MAX)
+	if (count > DECIMAL_DIGITS_MAX || a->scale + b->scale > DECIMAL_DIGITS_MAX)
 		return DECIMAL_TOO_LONG;
 	struct decimal result = {
 		.negative = a->negative != b->negative, .scale = a->scale + b->scale, .count = count
@@ -368,9 +368,13 @@ int decimal_compare(const struct decimal *left, const struct decimal *right)
 /* Behind a negative scale, digits in front of the point become zeros. */
 enum decimal_answer decimal_round(struct decimal *d, int scale, bool cut)
 {
-	int dropped = d->scale - scale;
+	if (scale < -DECIMAL_DIGITS_MAX)
+		scale = -DECIMAL_DIGITS_MAX; /* it is 0 there */
 	if (d->nan)
 		return DECIMAL_FINE;
+	if (scale > DECIMAL_DIGITS_MAX)
+		return DECIMAL_TOO_LONG;
+	int dropped = d->scale - scale;
 	if (dropped <= 0)
 		return widen(d, scale) ? DECIMAL_FINE : DECIMAL_TOO_LONG;
 	bool up = !cut && dropped <= d->count && d->digits[d->count - dropped] >= 5;

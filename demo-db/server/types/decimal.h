@@ -2,7 +2,8 @@
 /*
  * decimal.h - numbers of decimal digits, with the scale PostgreSQL's numeric gives each result.
  *
- * Pure. A number has at most DECIMAL_DIGITS_MAX digits; what would have more is no answer.
+ * Pure. A number has at most DECIMAL_DIGITS_MAX digits, and as many behind the point; what would
+ * have more is no answer.
  * Source: PostgreSQL documentation, "Arbitrary Precision Numbers"; the scale of a quotient as it shows.
  */
 #ifndef DEMO_DB_DECIMAL_H
