@@ -30,6 +30,9 @@ extern PGDLLIMPORT ClientAuthentication_hook_type ClientAuthentication_hook;
 
 static struct pg_culprit_slot *me; /* NULL: no client backend */
 static int nesting;
+static bool role_known;
+/* A commit that waits for a synchronous standby would give that up on a cancel. */
+static volatile sig_atomic_t committing;
 
 static ClientAuthentication_hook_type next_authentication;
 static ExecutorRun_hook_type next_run;
@@ -48,7 +51,8 @@ static bool is_idle_in_transaction(void)
 static void take_cancel(uint64 wanted)
 {
 	bool end = pg_atomic_read_u64(&me->strength) == PG_CULPRIT_END_IDLE;
-	if (wanted != pg_atomic_read_u64(&me->generation) || end != is_idle_in_transaction()) {
+	if (committing || wanted != pg_atomic_read_u64(&me->generation) ||
+		end != is_idle_in_transaction()) {
 		pg_culprit_add(&me->stale, 1);
 		return;
 	}
@@ -124,9 +128,21 @@ static void statement_ended(void)
 		CHECK_FOR_INTERRUPTS();
 }
 
+/* What was taken before is let out while it still can be. */
+static void begin_commit(void)
+{
+	committing = true;
+	if (unlikely(pg_atomic_read_u64(&me->taken) == pg_atomic_read_u64(&me->generation)))
+		CHECK_FOR_INTERRUPTS();
+}
+
 /* VACUUM and procedures commit inside a statement: only at nesting 0 has it ended. */
 static void on_transaction(XactEvent event, void *arg)
 {
+	if (me && (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE))
+		begin_commit();
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		committing = false;
 	if (!me || (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT &&
 			   event != XACT_EVENT_PREPARE))
 		return;
@@ -143,9 +159,21 @@ static void on_subtransaction(
 		move_generation();
 }
 
+/* Superusers mend what is broken: they are named, and not cancelled. Before its first statement a
+ * session holds nothing. */
+static void note_role(void)
+{
+	if (role_known || !me || !IsTransactionState())
+		return;
+	role_known = true;
+	if (superuser_arg(GetSessionUserId()))
+		pg_atomic_fetch_or_u64(&me->spared, PG_CULPRIT_SPARED_SUPERUSER);
+}
+
 static void on_run(QueryDesc *query, ScanDirection direction, uint64 count, bool once)
 {
 	MemoryContext context = CurrentMemoryContext;
+	note_role();
 	nesting++;
 	PG_TRY();
 	{
@@ -196,15 +224,26 @@ static void on_end(QueryDesc *query)
 		statement_ended();
 }
 
+/* Its commit waits for a standby, too, outside of any transaction's end. */
+static bool ends_a_prepared_one(const Node *statement)
+{
+	TransactionStmtKind kind = ((const TransactionStmt *)statement)->kind;
+	return kind == TRANS_STMT_COMMIT_PREPARED || kind == TRANS_STMT_ROLLBACK_PREPARED;
+}
+
 static void on_utility(PlannedStmt *statement, const char *text, bool read_only,
 	ProcessUtilityContext where, ParamListInfo params, QueryEnvironment *environment,
 	DestReceiver *destination, QueryCompletion *completion)
 {
 	MemoryContext context = CurrentMemoryContext;
 	bool is_transaction = IsA(statement->utilityStmt, TransactionStmt);
+	bool ends_prepared = is_transaction && ends_a_prepared_one(statement->utilityStmt);
+	note_role();
 	nesting++;
 	PG_TRY();
 	{
+		if (ends_prepared)
+			committing = true;
 		if (next_utility)
 			next_utility(statement, text, read_only, where, params, environment,
 				destination, completion);
@@ -215,6 +254,8 @@ static void on_utility(PlannedStmt *statement, const char *text, bool read_only,
 	}
 	PG_CATCH();
 	{
+		if (ends_prepared)
+			committing = false;
 		if (--nesting == 0)
 			rethrow(context);
 		PG_RE_THROW();
@@ -249,7 +290,7 @@ static void listen_to_signal(void)
 	if (sigaction(SIGUSR2, NULL, &old) || old.sa_handler != SIG_IGN) {
 		ereport(LOG,
 			(errmsg("pg_culprit: SIGUSR2 is in use, this session is only watched")));
-		pg_atomic_write_u64(&me->exempt, true);
+		pg_atomic_write_u64(&me->spared, PG_CULPRIT_SPARED_DEAF);
 		return;
 	}
 	pqsignal(SIGUSR2, on_signal);
@@ -264,6 +305,7 @@ static void on_authentication(struct Port *port, int status)
 		return;
 	me = &pg_culprit_shared->slots[MyProc->pgprocno];
 	pg_atomic_write_u64(&me->wanted, 0);
+	pg_atomic_write_u64(&me->spared, 0);
 	move_generation();
 	pg_culprit_add(&me->transaction, 1);
 	pg_culprit_publish_settings(pg_culprit_slo_ms, pg_culprit_exempt);

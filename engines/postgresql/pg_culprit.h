@@ -21,6 +21,9 @@
 enum pg_culprit_mode { PG_CULPRIT_MONITOR, PG_CULPRIT_ACT };
 enum pg_culprit_strength { PG_CULPRIT_CANCEL = 1, PG_CULPRIT_END_IDLE };
 
+#define PG_CULPRIT_SPARED_SUPERUSER 1u
+#define PG_CULPRIT_SPARED_DEAF	    2u /* SIGUSR2 is somebody else's there */
+
 struct pg_culprit_slot {
 	pg_atomic_uint64 pid;	     /* of the client backend that listens here, 0: none */
 	pg_atomic_uint64 generation; /* of its statement: moves when one ends */
@@ -29,6 +32,7 @@ struct pg_culprit_slot {
 	pg_atomic_uint64 stale;			     /* signals that came for another generation */
 	pg_atomic_uint64 completed, late, active_us; /* statements that bear an SLO */
 	pg_atomic_uint64 slo_ms, exempt;
+	pg_atomic_uint64 spared; /* PG_CULPRIT_SPARED_…, for the life of the session */
 
 	pg_atomic_uint64 wanted pg_attribute_aligned(PG_CACHE_LINE_SIZE); /* to be cancelled */
 	pg_atomic_uint64 strength;

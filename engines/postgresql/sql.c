@@ -84,7 +84,8 @@ Datum pg_culprit_tasks(PG_FUNCTION_ARGS)
 			Int32GetDatum((int32)pid),
 			Int64GetDatum((int64)pg_atomic_read_u64(&s->generation)),
 			Int64GetDatum((int64)pg_atomic_read_u64(&s->slo_ms)),
-			BoolGetDatum(pg_atomic_read_u64(&s->exempt) != 0),
+			BoolGetDatum(pg_atomic_read_u64(&s->exempt) != 0 ||
+				     pg_atomic_read_u64(&s->spared) != 0),
 			Int64GetDatum((int64)pg_atomic_read_u64(&s->holds)),
 			Int64GetDatum((int64)pg_atomic_read_u64(&s->waits)),
 		};
@@ -137,6 +138,8 @@ Datum pg_culprit_cancel(PG_FUNCTION_ARGS)
 		struct pg_culprit_slot *s = &pg_culprit_shared->slots[i];
 		if (pid <= 0 || pg_atomic_read_u64(&s->pid) != (uint64)pid)
 			continue;
+		if (pg_atomic_read_u64(&s->spared) & PG_CULPRIT_SPARED_DEAF)
+			break;
 		PG_RETURN_BOOL(pg_culprit_cancel_statement(
 			s, pid, statement, PG_CULPRIT_CANCEL, "An operator asked for it."));
 	}

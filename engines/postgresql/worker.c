@@ -221,7 +221,8 @@ static void report_process(int at)
 	p->idle = !runs;
 	if (!p->involved && !(runs && listens))
 		return;
-	bool may = listens && !pg_atomic_read_u64(&slot->exempt);
+	bool may =
+		listens && !pg_atomic_read_u64(&slot->exempt) && !pg_atomic_read_u64(&slot->spared);
 	struct cancel_feed_task task = {
 		.struct_size = sizeof task,
 		.subject = (uint64)at,
