@@ -160,7 +160,8 @@ static void another_transaction_has_not_returned(void **state)
 			wire_send_query(&readers[i], "update t set n = n + 1");
 		for (int i = 0; i < READERS; i++)
 			assert_non_null(strstr(wire_talk(&readers[i]), "C(UPDATE 1) Z(I)"));
-		assert_true(decided(holder.process, "%") > round);
+		/* it is listed just after it was sent */
+		WAIT_UNTIL(decided(holder.process, "%") > round);
 		wire_query(&holder, "rollback");
 	}
 	assert_int_equal(decided(holder.process, "%returned%"), 0);
