@@ -171,7 +171,7 @@ static void another_transaction_has_not_returned(void **state)
 /* Each statement keeps the write lock for some milliseconds, and is followed by the next. */
 static void a_connection_of_many_short_statements_is_found(void **state)
 {
-	uint64_t end_ns = patience_now_ns() + patience_s() * 1000000000;
+	uint64_t end_ns = patience_end_ns();
 	(void)state;
 	start_with("server.judge_sessions=on");
 	while (decided(holder.process, "%") == 0 && patience_now_ns() < end_ns) {
