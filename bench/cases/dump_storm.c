@@ -23,19 +23,9 @@ static const struct actor dump = {
 
 static void plan(const struct bench_options *options, struct case_plan *plan)
 {
-	static const struct case_shape shape = { .rho = 0.75,
-		.before_s = 3, /* libcancel decides nothing in its first two seconds */
-		.hold_s = 3,
-		.after_s = 8,
-		.patience = 0.2,
-		.workers = 8,
-		.service_ms = 20,
-		.pool_mb = 16,
-		.rows = 256,
-		.cpu_rows = 1024, /* so that a timeout's worth of requests is hundreds */
-		.window_part = 12,
-		.threshold_part = 10,
-		.slo_part = 6 };
+	struct case_shape shape = case_culprit_shape;
+	shape.before_s = 3;
+	shape.after_s = 8;
 	case_shape_plan(options, &shape, plan);
 	case_trigger(options, &dump, plan);
 	plan->archive_pools = ARCHIVE_POOLS;

@@ -225,36 +225,11 @@ static int call_passive_checkpoint(void)
 	return db_checkpoint(bank.fixture.engine, DB_CHECKPOINT_PASSIVE);
 }
 
-static _Atomic bool backup_ended;
-static int backup_status;
-
-static void on_backup(void *arg, int status, const char *message)
-{
-	(void)arg;
-	(void)message;
-	backup_status = status;
-	backup_ended = true;
-}
-
-static bool is_over(void *arg)
-{
-	(void)arg;
-	return backup_ended;
-}
-
 static int call_backup(void)
 {
 	char path[192];
 	snprintf(path, sizeof(path), "%s/copy.db", bank.fixture.dir);
-	const struct db_backup_options options = {
-		.struct_size = sizeof(options), .path = path, .on_done = on_backup
-	};
-	backup_ended = false;
-	int rc = db_backup(bank.fixture.engine, &options);
-	if (rc)
-		return rc;
-	await_true(is_over, NULL);
-	return backup_status;
+	return bank_back_up(&bank, (struct db_backup_options){ .path = path });
 }
 
 static bool try_call(int (*call)(void), uint64_t k, uint64_t *refused)

@@ -219,3 +219,32 @@ void bank_check_quiet(struct bank *bank)
 	bank_check(bank->other);
 	bank_run(bank->other, STATEMENTS("ROLLBACK"));
 }
+
+static _Atomic bool backup_ended;
+static int backup_status;
+
+static void on_backup(void *arg, int status, const char *message)
+{
+	(void)arg;
+	(void)message;
+	backup_status = status;
+	backup_ended = true;
+}
+
+static bool is_over(void *arg)
+{
+	(void)arg;
+	return backup_ended;
+}
+
+int bank_back_up(struct bank *bank, struct db_backup_options options)
+{
+	options.struct_size = sizeof(options);
+	options.on_done = on_backup;
+	backup_ended = false;
+	int rc = db_backup(bank->fixture.engine, &options);
+	if (rc)
+		return rc;
+	await_true(is_over, NULL);
+	return backup_status;
+}

@@ -38,4 +38,7 @@ void bank_check_quiet(struct bank *bank);
 /* Each statement must succeed. */
 void bank_run(struct db_session *session, const char *const *statements);
 
+/* A backup from its start to its end: what either of them answers. */
+int bank_back_up(struct bank *bank, struct db_backup_options options);
+
 #endif

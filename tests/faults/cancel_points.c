@@ -201,17 +201,6 @@ static void a_block_cancelled_after_a_savepoint_goes_back_to_it_or_ends(void **s
 
 /* ---- Backup and checkpoint -------------------------------------------------------------------- */
 
-static _Atomic bool backup_ended;
-static int backup_status;
-
-static void on_backup(void *arg, int status, const char *message)
-{
-	(void)arg;
-	(void)message;
-	backup_status = status;
-	backup_ended = true;
-}
-
 static void host(void *arg)
 {
 	(void)arg;
@@ -222,12 +211,6 @@ static void library_backup(void *arg)
 {
 	(void)arg;
 	hit = fake_deliver(BACKUP_KEY, CANCEL_REASON_CULPRIT);
-}
-
-static bool is_over(void *arg)
-{
-	(void)arg;
-	return backup_ended;
 }
 
 static void check_copy(const char *path)
@@ -252,22 +235,17 @@ static bool try_backup(uint64_t k, void (*cancel)(void *arg))
 	char path[192], partial[208];
 	snprintf(path, sizeof(path), "%s/copy.db", bank.fixture.dir);
 	snprintf(partial, sizeof(partial), "%s.partial", path);
-	const struct db_backup_options options = { .struct_size = sizeof(options),
-		.path = path,
-		.key = BACKUP_KEY,
-		.table_locks = true,
-		.pages_per_step = 1,
-		.on_done = on_backup };
 	hit = false;
-	backup_ended = false;
 	points_arm(k, cancel, NULL);
-	assert_int_equal(db_backup(bank.fixture.engine, &options), DB_OK);
-	await_true(is_over, NULL);
+	int status = bank_back_up(&bank, (struct db_backup_options){ .path = path,
+						 .key = BACKUP_KEY,
+						 .table_locks = true,
+						 .pages_per_step = 1 });
 	bool reached = moments_disarm() >= k;
-	assert_true(backup_status == 0 || (backup_status == DB_ECANCELLED && hit));
+	assert_true(status == 0 || (status == DB_ECANCELLED && hit));
 	assert_int_equal(access(partial, F_OK), -1);
-	assert_int_equal(access(path, F_OK), backup_status ? -1 : 0);
-	if (backup_status == 0)
+	assert_int_equal(access(path, F_OK), status ? -1 : 0);
+	if (status == 0)
 		check_copy(path);
 	unlink(path);
 	bank_check_quiet(&bank);

@@ -185,40 +185,18 @@ static int copy_log(void)
 	return db_checkpoint(bank.fixture.engine, DB_CHECKPOINT_PASSIVE);
 }
 
-static _Atomic bool backup_ended;
-static int backup_status;
-
-static void on_backup(void *arg, int status, const char *message)
-{
-	(void)arg;
-	(void)message;
-	backup_status = status;
-	backup_ended = true;
-}
-
-static bool is_over(void *arg)
-{
-	(void)arg;
-	return backup_ended;
-}
-
 static int back_up(void)
 {
 	char path[192], partial[208];
 	snprintf(path, sizeof(path), "%s/copy.db", bank.fixture.dir);
 	snprintf(partial, sizeof(partial), "%s.partial", path);
-	const struct db_backup_options backup = {
-		.struct_size = sizeof(backup), .path = path, .on_done = on_backup
-	};
-	backup_ended = false;
-	assert_int_equal(db_backup(bank.fixture.engine, &backup), DB_OK);
-	await_true(is_over, NULL);
-	if (backup_status)
+	int status = bank_back_up(&bank, (struct db_backup_options){ .path = path });
+	if (status)
 		assert_int_equal(access(path, F_OK), -1);
 	else
 		remove(path);
 	remove(partial);
-	return backup_status;
+	return status;
 }
 
 static bool try_call(int (*call)(void), uint64_t k, uint64_t *refused)
