@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #define READERS	  8
+#define SLO	  "cancel.slo_ms=20,analytical=20"
 #define LONG_ROWS "8000" /* more than a client may leave unread */
 
 static struct wire_server server;
@@ -23,12 +24,11 @@ static int clean(void **state)
 	return 0;
 }
 
-static void start_with(const char *setting)
+static void start_with(const char *setting, const char *slo)
 {
 	const char *const options[] = { "--workers", "16", "--set", setting, "--set",
-		"cancel.mode=act", "--set", "cancel.slo_ms=20,analytical=20", "--set",
-		"cancel.warm_up_ms=1", "--set", "output.soft_kb=64", "--set", "output.soft_s=3600",
-		NULL };
+		"cancel.mode=act", "--set", slo, "--set", "cancel.warm_up_ms=1", "--set",
+		"output.soft_kb=64", "--set", "output.soft_s=3600", NULL };
 	wire_server_start(&server, options);
 	wire_login(&holder, &server, "u");
 	wire_login(&waiter, &server, "u");
@@ -41,7 +41,7 @@ static void start_with(const char *setting)
 
 static void start(void)
 {
-	start_with("server.judge_sessions=off");
+	start_with("server.judge_sessions=off", SLO);
 }
 
 static void stop(void)
@@ -173,7 +173,8 @@ static void a_connection_of_many_short_statements_is_found(void **state)
 {
 	uint64_t end_ns = patience_end_ns();
 	(void)state;
-	start_with("server.judge_sessions=on");
+	/* shorter than any such statement, so that those behind it are late on every machine */
+	start_with("server.judge_sessions=on", "cancel.slo_ms=1,analytical=1");
 	while (decided(holder.process, "%") == 0 && patience_now_ns() < end_ns) {
 		wire_send_query(&holder,
 			"update t set n = (with recursive c(i) as (select 1 union all select i + 1 "
@@ -227,7 +228,7 @@ static void cancels_that_do_not_help_come_to_an_end(void **state)
 static void what_is_in_quarantine_is_refused(void **state)
 {
 	(void)state;
-	start_with("cancel.quarantine_ms=3600000");
+	start_with("cancel.quarantine_ms=3600000", SLO);
 	choke();
 	everybody_is_served();
 	wire_query(&holder, "rollback");
